@@ -1,0 +1,1 @@
+//! See the folder's heading in ARCHITECTURE.md.
