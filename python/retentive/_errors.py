@@ -69,7 +69,7 @@ class NotFoundError(RetentiveError, LookupError):
         id: the id that was asked for.
     """
 
-    def __init__(self, message: str = "", *, id: str | None = None) -> None:  # noqa: A002 - the attribute's name
+    def __init__(self, message: str = "", *, id: str | None = None) -> None:
         super().__init__(message)
         self.id = id
 
