@@ -12,6 +12,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
+from retentive.embedders import resolve
 from retentive.memory import ConversationMemory
 from retentive.tokens import checked_counter
 
@@ -75,10 +76,11 @@ class Collection(Conversation):
             raise ConfigurationError(
                 f"token_counter is {_validate.shown(token_counter)}", hint="pass a function of str to int, or None"
             )
+        resolved = resolve(embedder)  # before a file is opened
         core, self._path = _opening.open_core(name, path, durability, language, cache_mb, busy_timeout_s, readonly)
         counter = None if token_counter is None else checked_counter(token_counter)
         self._name = name
-        self._engine = Engine(core, Embedding(embedder, core), counter)
+        self._engine = Engine(core, Embedding(resolved, core, chosen=not isinstance(embedder, str)), counter)
         self._memory = ConversationMemory(self)
 
     @property

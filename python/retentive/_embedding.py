@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _parts
 from retentive._errors import DimensionError
-from retentive.embedders import Embedder, checked_documents, checked_query, resolve
+from retentive.embedders import Embedder, checked_documents, checked_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,9 @@ GIVEN = "given-vectors"  # the name of a model nobody told us
 class Embedding:
     """The embedder of one collection. No lock is held while it runs."""
 
-    def __init__(self, spec: object, core: Core) -> None:
-        self._embedder = resolve(spec)
-        self._is_default = isinstance(spec, str)
+    def __init__(self, embedder: Embedder, core: Core, *, chosen: bool) -> None:
+        self._embedder = embedder
+        self._chosen = chosen
         self._core = core
         self._bound = False
 
@@ -86,7 +86,7 @@ class Embedding:
         model = self._core.model()
         if model is not None:
             name = model[0]
-        elif self._is_default and dimension != self._embedder.dimension:
+        elif not self._chosen and dimension != self._embedder.dimension:
             name = GIVEN  # nobody chose an embedder, so the vectors are of a model we do not know
         else:
             name = self._embedder.name

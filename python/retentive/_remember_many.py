@@ -10,11 +10,12 @@ import retentive._judge as judging
 from retentive import _clock, _validate
 from retentive._errors import InvalidInputError
 from retentive._remember import new_memory, rendered
-from retentive._vectors import Vector, given_vector, same_dimension
+from retentive._vectors import given_vector, same_dimension
 
 if TYPE_CHECKING:
     from retentive._engine import Engine
     from retentive._requests import NewMemory
+    from retentive._vectors import Vector
     from retentive.memory import ConversationMemory
 
 Progress: TypeAlias = Callable[[int, int | None], object]
@@ -22,9 +23,23 @@ Progress: TypeAlias = Callable[[int, int | None], object]
 TRANSACTION = 1_000
 BATCH = 250  # texts an embedder gets at once
 
+# The arguments of `new_memory`; an item may have `check` and `vector` too.
 FIELDS = frozenset(
-    ("text", "session", "role", "turn", "timestamp", "pinned", "kind", "metadata", "id", "ttl_days", "user", "key")
-    + ("name", "check", "vector")
+    {
+        "text",
+        "session",
+        "role",
+        "turn",
+        "timestamp",
+        "pinned",
+        "kind",
+        "metadata",
+        "id",
+        "ttl_days",
+        "user",
+        "key",
+        "name",
+    }
 )
 
 
@@ -97,11 +112,9 @@ def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
     if "text" not in fields or not fields.keys() <= FIELDS:
         unknown = sorted(map(str, fields.keys() - FIELDS))
         got = f"the unknown field {unknown[0]!r}" if unknown else "no text"
-        raise InvalidInputError(f"the item has {got}, expected text and of {', '.join(sorted(FIELDS))}")
-    if fields.get("role", "") is None:
-        del fields["role"]
-    if fields.get("pinned", "") is None:
-        del fields["pinned"]
+        raise InvalidInputError(
+            f"the item has {got}, expected text and of {', '.join(sorted(FIELDS | {'check', 'vector'}))}"
+        )
     memory = new_memory(settings, _clock.now(), **fields)
     return Item(
         memory, judging.wanted(settings, memory["kind"], check), None if vector is None else given_vector(vector)

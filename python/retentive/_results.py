@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from retentive import _constants as words
@@ -285,7 +285,7 @@ class Results(Sequence[Result]):
     items: tuple[Result, ...]
     query: str | None
     mode: str
-    time_ms: float
+    time_ms: float = field(compare=False)
     truncated: bool
     cut_count: int
     token_estimate: int
