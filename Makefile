@@ -12,7 +12,7 @@ STAMP := $(VENV)/.stamp
 # One interpreter for every build: another one would compile the binding anew.
 export PYO3_PYTHON := $(PY)
 # The caller's Python settings are not the project's.
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV MYPYPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
@@ -48,7 +48,7 @@ lint-python: $(STAMP)/tools
 	$(PY) -m mypy $(TYPED_CODE)
 
 lint-stubs: $(STAMP)/installed
-	cd $(STAMP) && MYPYPATH= $(PY) -m mypy.stubtest --config-file /dev/null retentive._core
+	$(PY) -P -m mypy.stubtest retentive._core
 
 test-rust: $(STAMP)/tools need-rust ## The Rust tests
 	cargo test --locked --workspace

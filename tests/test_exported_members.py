@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 import retentive
 
 PUBLIC = sorted(name for name in retentive.__all__ if not name.startswith("__"))

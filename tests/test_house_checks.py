@@ -38,7 +38,16 @@ fn second() { fn inner() {
 def test_python_functions_are_measured_without_their_docstring():
     from check_lengths import python_functions
 
-    source = 'class A:\n    async def long(self):\n        """One.\n\n        Two.\n        """\n        x = 1\n        return x\n'
+    source = '''\
+class A:
+    async def long(self):
+        """One.
+
+        Two.
+        """
+        x = 1
+        return x
+'''
     assert list(python_functions(source)) == [("long", 2, 3)]
 
 
