@@ -64,8 +64,8 @@ wheel: $(STAMP)/wheel ## The release wheel in dist/
 	@ls -l dist/*.whl
 
 docs: $(STAMP)/docs $(STAMP)/installed ## The documentation in site/, any warning is an error
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p retentive-core
-	$(VENV)/bin/mkdocs build --strict --quiet
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
 format: $(STAMP)/tools need-lints ## Format Rust and Python
 	cargo fmt --all
@@ -82,9 +82,11 @@ need-rust:
 need-lints:
 	@$(TOOLS) lints
 
-# Python's tools only; nothing of retentive.
+# Python's tools only, nothing of retentive. What is missing is said before anything is installed.
 $(STAMP)/tools: pyproject.toml
 	@$(TOOLS) python >/dev/null
+	@$(TOOLS) rust
+	@$(TOOLS) cc
 	@test -x $(PY) || $$($(TOOLS) python) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
 	$(PY) -m pip install --quiet --group check

@@ -31,8 +31,8 @@ find_python() {
 at_least() {
     [ "${1%%.*}" -gt "${2%%.*}" ] && return 0
     [ "${1%%.*}" -eq "${2%%.*}" ] || return 1
-    have=${1#*.} need=${2#*.}
-    [ "${have%%.*}" -ge "${need%%.*}" ]
+    have_minor=${1#*.} need_minor=${2#*.}
+    [ "${have_minor%%.*}" -ge "${need_minor%%.*}" ]
 }
 
 check_rust() {
