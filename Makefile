@@ -22,7 +22,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-stubs lint-house test-rust test-python bench wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python bench wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -32,7 +32,7 @@ demo: $(STAMP)/installed ## Play a conversation of several weeks and show what i
 
 test: lint test-rust test-python ## Everything: lint, the Rust tests, the Python and documentation tests on the built wheel
 
-lint: lint-house lint-rust lint-python lint-stubs ## Formatters, clippy, ruff, mypy, stubtest, file and function lengths
+lint: lint-house lint-rust lint-python lint-types ## Formatters, clippy, ruff, mypy, stubtest, file and function lengths
 
 lint-house: $(STAMP)/tools
 	$(PY) scripts/check_lengths.py
@@ -45,9 +45,10 @@ lint-rust: $(STAMP)/tools need-rust need-lints
 lint-python: $(STAMP)/tools
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
-	$(PY) -m mypy $(TYPED_CODE)
 
-lint-stubs: $(STAMP)/installed
+# Needs what retentive imports, and the module that was built.
+lint-types: $(STAMP)/installed
+	$(PY) -m mypy $(TYPED_CODE)
 	$(PY) -P -m mypy.stubtest retentive._core
 
 test-rust: $(STAMP)/tools need-rust ## The Rust tests
