@@ -8,6 +8,7 @@ VENV := .venv
 PY := $(abspath $(VENV))/bin/python
 TOOLS := sh scripts/tools.sh
 STAMP := $(VENV)/.stamp
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # One interpreter for every build: another one would compile the binding anew.
 export PYO3_PYTHON := $(PY)
@@ -57,9 +58,9 @@ test-rust: $(STAMP)/tools need-rust ## The Rust tests
 test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
 	$(PY) -P -m pytest $(ARGS)
 
-bench: $(STAMP)/installed ## The benchmarks, Rust then Python
-	cargo bench --locked -p retentive-benches
-	$(PY) -P benches/python/run.py $(ARGS)
+bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
+	cargo build --release --locked --package retentive-benches
+	$(PY) benches/python/run.py --programs $(TARGET)/release $(ARGS)
 
 wheel: $(STAMP)/wheel ## The release wheel in dist/
 	@ls -l dist/*.whl
