@@ -40,6 +40,7 @@ lint-house: $(STAMP)/tools
 	$(PY) scripts/check_words.py
 
 lint-rust: $(STAMP)/tools need-rust need-lints
+	$(PY) scripts/check_notice.py
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
