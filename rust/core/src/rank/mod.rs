@@ -18,6 +18,6 @@ pub mod terms;
 pub mod thread;
 pub mod weights;
 
-mod bm25_stand_in;
+mod lexical_stand_in;
 #[cfg(test)]
 mod sample;

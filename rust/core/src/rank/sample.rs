@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::language::Language;
+use super::lexical_stand_in::Posting;
 use super::scene::{Query, Scene};
-use super::terms::{Posting, TermMatches};
+use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
 use crate::model::Kind;
 

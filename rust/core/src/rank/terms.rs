@@ -1,12 +1,6 @@
 //! Where the query's terms occur in S: the part of the inverted index that one read needs.
-use super::bm25_stand_in::{idf, term_weight};
-
-/// A memory that holds a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posting {
-    pub row: u32,
-    pub tf: u32,
-}
+use super::lexical_stand_in::Posting;
+use super::lexical_stand_in::bm25::{idf, term_weight};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TermMatch {
@@ -38,7 +32,7 @@ impl TermMatches {
         let start = self.postings.len();
         self.postings.extend(postings);
         let df = (self.postings.len() - start) as u32;
-        let idf = idf(self.memories, df);
+        let idf = idf(self.memories as usize, df as usize);
         self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len() });
     }
 
@@ -64,7 +58,7 @@ impl TermMatches {
             for posting in postings {
                 let row = posting.row as usize;
                 if let (Some(sum), Some(len)) = (sums.get_mut(row), doc_len.get(row)) {
-                    *sum += term_weight(posting.tf, *len, avg_len, idf);
+                    *sum += term_weight(posting.tf as f32, *len as f32, avg_len, idf);
                 }
             }
         }
