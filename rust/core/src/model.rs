@@ -4,9 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
+    /// A text of its own, added with `add()`.
     Document = 0,
+    /// Something said, numbered in its session.
     Turn = 1,
+    /// Stands alone.
     Fact = 2,
+    /// A fact that is always in the context.
     Pinned = 3,
 }
 
@@ -30,7 +34,18 @@ impl Kind {
 
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Facts and pinned facts: they have no thread.
+    #[must_use]
+    pub fn is_fact(self) -> bool {
+        matches!(self, Self::Fact | Self::Pinned)
     }
 }
 
@@ -91,5 +106,24 @@ impl Judge {
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|judge| *judge as u8 == code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_those_on_disk() {
+        assert_eq!(Kind::ALL.map(Kind::code), [0, 1, 2, 3]);
+        assert_eq!(Kind::ALL.map(Kind::as_str), ["document", "turn", "fact", "pinned"]);
+    }
+
+    #[test]
+    fn a_kind_survives_its_code_and_its_name() {
+        assert!(Kind::ALL.into_iter().all(|kind| Kind::from_code(kind.code()) == Some(kind)));
+        assert!(Kind::ALL.into_iter().all(|kind| Kind::parse(kind.as_str()) == Some(kind)));
+        assert_eq!(Kind::from_code(4), None);
+        assert_eq!(Kind::parse("Turn"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Which memories a call may see: the partitions and sessions in reach, and what is live in them.
 use super::request::Reach;
 use crate::error::Result;
-use crate::model::{Kind, Micros};
+use crate::model::Kind;
+use crate::store::Micros;
 use crate::partition::{Entry, NEVER};
 use crate::store::{Owners, ReadTx};
 

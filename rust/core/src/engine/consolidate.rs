@@ -6,8 +6,8 @@ use super::read::memories;
 use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
 use super::request::{BatchRequest, Memory, NewMemory};
 use crate::error::Result;
-use crate::model::{Kind, Micros};
-use crate::store::{Head, Interrupt, ReadTx, Scope, Seq};
+use crate::model::Kind;
+use crate::store::{Micros, Head, Interrupt, ReadTx, Scope, Seq};
 
 impl Engine {
     /// The oldest turns that no fact cites yet, without the session's last `keep_recent`. Superseded turns are left out: what they

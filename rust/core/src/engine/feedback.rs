@@ -3,8 +3,8 @@ use super::Engine;
 use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
 use super::request::{Correction, NewMemory};
 use crate::error::{Error, Result};
-use crate::model::{Judge, Kind, Micros, Outcome};
-use crate::store::{Head, Interrupt, ReadTx, Row};
+use crate::model::{Judge, Kind, Outcome};
+use crate::store::{Micros, Head, Interrupt, ReadTx, Row};
 
 impl Engine {
     /// Notes the outcome at the memory itself. A correction is stored as the successor of the tip of the memory's chain; its id comes

@@ -4,8 +4,7 @@ use super::admit::{Reached, reached};
 use super::request::{Forget, Reach};
 use crate::error::Result;
 use crate::gate;
-use crate::model::Micros;
-use crate::store::{Head, Interrupt, ReadTx, Scan, Seq};
+use crate::store::{Micros, Head, Interrupt, ReadTx, Scan, Seq};
 
 impl Engine {
     /// Deletes what the request selects; how many.

@@ -3,7 +3,7 @@
 //! Civil from days: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 use std::fmt::Write;
 
-use crate::model::Micros;
+use crate::store::Micros;
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;

@@ -5,8 +5,7 @@ use super::remember::is_live;
 use super::request::{Memory, Reach};
 use super::{Engine, filter};
 use crate::error::{Error, Result};
-use crate::model::Micros;
-use crate::store::{Interrupt, Owners, ReadTx, Scan, Seq};
+use crate::store::{Micros, Interrupt, Owners, ReadTx, Scan, Seq};
 
 impl Engine {
     /// The session's turns in order, not expired, the last `limit`; superseded ones too, since they were said.

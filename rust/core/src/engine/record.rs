@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use super::iso;
 use super::request::{FORGOTTEN, Memory};
 use crate::error::{Error, Result};
-use crate::model::{Judge, Kind, Micros, Outcome};
-use crate::store::Row;
+use crate::model::{Judge, Kind};
+use crate::store::{Micros, Row};
 
 /// A row as a memory without a score.
 pub(super) fn memory(row: Row) -> Memory {
@@ -85,13 +85,5 @@ fn judge(judge: Judge) -> Option<Value> {
         Judge::None => None,
         Judge::Ok => Some("ok".into()),
         Judge::Failed => Some("failed".into()),
-    }
-}
-
-/// +1 or -1.
-pub(super) fn sign(outcome: Outcome) -> i8 {
-    match outcome {
-        Outcome::Useful => 1,
-        Outcome::DeadEnd | Outcome::Corrected => -1,
     }
 }

@@ -3,8 +3,9 @@ use super::Engine;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
-use crate::model::{Kind, Micros};
-use crate::store::{self, Interrupt, ReadTx, Scope, Seq, WriteTx};
+use crate::model::Kind;
+use crate::store::{Micros, self, Interrupt, ReadTx, Scope, Seq, WriteTx};
+use crate::rank::language::question::question_share;
 use crate::tokens;
 
 /// A memory with everything that can be known before the transaction.
@@ -48,7 +49,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     let row = store::NewMemory {
         tokens: tokens::estimate(indexed) as u32,
         words: analyzer.words(&new.text) as u32,
-        question: question(&new.text),
+        question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
         id: new.id,
         kind: new.kind,
@@ -151,26 +152,4 @@ fn replace(tx: &WriteTx, new: &Prepared) -> Result<Replaced> {
     }
     tx.erase(&[head.seq])?;
     Ok(Replaced::Erased)
-}
-
-/// Share of the characters that lie in sentences ending in a question mark, as 0 to 255.
-fn question(text: &str) -> u8 {
-    let (mut asked, mut total, mut sentence) = (0_usize, 0_usize, 0_usize);
-    for character in text.chars() {
-        sentence += 1;
-        match character {
-            '?' | '？' | '؟' => {
-                asked += sentence;
-                total += sentence;
-                sentence = 0;
-            }
-            '.' | '!' | '\n' | '。' | '！' => {
-                total += sentence;
-                sentence = 0;
-            }
-            _ => {}
-        }
-    }
-    total += sentence;
-    if total == 0 { 0 } else { (asked * 255 / total) as u8 }
 }

@@ -2,9 +2,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::model::{Judge, Kind, Micros, Outcome};
-use crate::store::Durability;
+use crate::model::{Judge, Kind, Outcome};
+use crate::store::{Durability, Micros};
+
+pub use crate::rank::mode::Mode;
 
 /// How a collection is opened.
 #[derive(Debug, Clone)]
@@ -82,26 +83,6 @@ pub struct Reach {
     pub user: Option<String>,
     pub any_user: bool,
     pub session: Option<String>,
-}
-
-/// What a read ranks by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    #[default]
-    Hybrid,
-    Dense,
-    Lexical,
-}
-
-impl Mode {
-    pub fn parse(name: &str) -> Result<Self> {
-        match name {
-            "hybrid" => Ok(Self::Hybrid),
-            "dense" => Ok(Self::Dense),
-            "lexical" | "sparse" => Ok(Self::Lexical),
-            _ => Err(Error::invalid(format!("mode must be \"hybrid\", \"dense\" or \"lexical\", got {name:?}"))),
-        }
-    }
 }
 
 #[derive(Debug, Clone)]
