@@ -1,0 +1,166 @@
+//! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
+use std::sync::Arc;
+
+use super::admit::{Admission, Reached};
+use crate::error::Result;
+use crate::lexical::bm25;
+use crate::partition::{Entry, Partition, Segment};
+use crate::store::{Micros, Seq};
+use crate::vector::quantise::Quantised;
+
+/// The admitted rows of one segment.
+pub(super) struct Part {
+    pub partition: Arc<Partition>,
+    segment: Arc<Segment>,
+    /// Rising.
+    rows: Vec<u32>,
+    /// Index in S of the first of `rows`.
+    base: usize,
+}
+
+impl Part {
+    /// Row numbers with what they are.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let entries = self.segment.entries();
+        self.rows.iter().filter_map(move |row| entries.get(*row as usize).map(|entry| (*row, entry)))
+    }
+
+    /// For each row of the segment its index in S; `u32::MAX` for those left out.
+    fn slots(&self) -> Vec<u32> {
+        let mut slots = vec![u32::MAX; self.segment.entries().len()];
+        for (index, row) in self.rows.iter().enumerate() {
+            if let Some(slot) = slots.get_mut(*row as usize) {
+                *slot = (self.base + index) as u32;
+            }
+        }
+        slots
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Gathered {
+    parts: Vec<Part>,
+    len: usize,
+}
+
+/// What the query's terms give for each memory of S.
+pub(super) struct Lexical {
+    /// The BM25 sum.
+    pub scores: Vec<f32>,
+    /// Share of the query's idf that the memory holds, 0 to 1; a term that S has never seen counts in full.
+    pub coverage: Vec<f32>,
+}
+
+impl Gathered {
+    /// Adds the rows of a partition that are in reach and admitted.
+    pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
+        for segment in partition.segments() {
+            let in_reach = |entry: &Entry| reached.scope.is_none_or(|scope| entry.scope == scope) && admission.admits(entry);
+            let numbered = segment.entries().iter().zip(0_u32..);
+            let rows: Vec<u32> = numbered.filter(|(entry, _)| in_reach(entry)).map(|(_, row)| row).collect();
+            let base = self.len;
+            self.len += rows.len();
+            if !rows.is_empty() {
+                self.parts.push(Part { partition: Arc::clone(partition), segment: Arc::clone(segment), rows, base });
+            }
+        }
+    }
+
+    /// Keeps of each part the rows that `keep` names.
+    pub fn narrow(&mut self, mut keep: impl FnMut(&Part) -> Result<Vec<u32>>) -> Result<()> {
+        let mut len = 0;
+        for part in &mut self.parts {
+            part.rows = keep(part)?;
+            part.base = len;
+            len += part.rows.len();
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Everything of S in order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.parts.iter().flat_map(|part| part.entries().map(|(_, entry)| entry))
+    }
+
+    pub fn entry(&self, index: usize) -> Option<&Entry> {
+        let (part, row) = self.place(index)?;
+        part.segment.entries().get(row as usize)
+    }
+
+    pub fn seq(&self, index: usize) -> Option<Seq> {
+        self.entry(index).map(|entry| entry.seq)
+    }
+
+    pub fn feedback(&self, index: usize) -> &[(i8, Micros)] {
+        self.place(index).map_or(&[], |(part, row)| part.segment.feedback(row))
+    }
+
+    fn place(&self, index: usize) -> Option<(&Part, u32)> {
+        let at = self.parts.partition_point(|part| part.base + part.rows.len() <= index);
+        let part = self.parts.get(at)?;
+        part.rows.get(index.checked_sub(part.base)?).map(|row| (part, *row))
+    }
+
+    /// The int8 cosine of each memory with the query, the best of its vectors; `NEG_INFINITY` for one without.
+    pub fn dense(&self, query: &Quantised) -> Result<Vec<f32>> {
+        let mut all = Vec::with_capacity(self.len);
+        for part in &self.parts {
+            if part.segment.rows().is_empty() {
+                all.resize(all.len() + part.rows.len(), f32::NEG_INFINITY);
+                continue;
+            }
+            let best = part.segment.rows().best_per_owner(query, part.segment.entries().len())?;
+            all.extend(part.rows.iter().map(|row| best.get(*row as usize).copied().unwrap_or(f32::NEG_INFINITY)));
+        }
+        Ok(all)
+    }
+
+    /// BM25 of each memory with its own statistics: those of S.
+    pub fn lexical(&self, terms: &[u64]) -> Lexical {
+        let mut scores = vec![0.0; self.len];
+        let mut coverage = vec![0.0; self.len];
+        let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
+        let total: u64 = self.lengths().map(u64::from).sum();
+        let average = total as f32 / self.len.max(1) as f32;
+        let mut whole = 0.0;
+        let mut hits: Vec<(u32, u32, u32)> = Vec::new();
+        for term in terms {
+            hits.clear();
+            for (part, slots) in self.parts.iter().zip(&slots) {
+                let postings = part.segment.postings();
+                let admitted = postings.get(*term).iter().filter_map(|posting| {
+                    let slot = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
+                    Some((slot, posting.tf, postings.len(posting.row)))
+                });
+                hits.extend(admitted);
+            }
+            let idf = bm25::idf(self.len, hits.len());
+            whole += idf;
+            for (slot, tf, len) in &hits {
+                let slot = *slot as usize;
+                if let (Some(score), Some(covered)) = (scores.get_mut(slot), coverage.get_mut(slot)) {
+                    *score += bm25::term_weight(*tf as f32, *len as f32, average, idf);
+                    *covered += idf;
+                }
+            }
+        }
+        if whole > 0.0 {
+            coverage.iter_mut().for_each(|covered| *covered /= whole);
+        }
+        Lexical { scores, coverage }
+    }
+
+    /// Number of terms of each memory of S.
+    pub fn lengths(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().flat_map(|part| part.rows.iter().map(|row| part.segment.postings().len(*row)))
+    }
+}
