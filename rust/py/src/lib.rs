@@ -17,6 +17,6 @@ mod _core {
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
     use crate::packing::{
-        Packed, Selection, estimate_tokens, feedback_score, normalise_key, pack_context, select, validate_filter,
+        Packed, estimate_tokens, feedback_score, pack_context, select, validate_filter,
     };
 }

@@ -3,7 +3,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 use retentive_core::engine::request as engine;
-use retentive_core::error::Result as CoreResult;
+use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome};
 
 use crate::errors;
@@ -44,8 +44,12 @@ fn parsed<T>(py: Python<'_>, value: CoreResult<T>) -> PyResult<T> {
     value.map_err(|error| errors::to_python(py, &error))
 }
 
+fn known<T>(py: Python<'_>, what: &str, name: &str, value: Option<T>) -> PyResult<T> {
+    parsed(py, value.ok_or_else(|| Error::invalid(format!("there is no {what} {name:?}"))))
+}
+
 pub fn kind(py: Python<'_>, name: &str) -> PyResult<Kind> {
-    parsed(py, Kind::parse(name))
+    known(py, "kind", name, Kind::parse(name))
 }
 
 fn kinds(from: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<Kind>> {
@@ -53,7 +57,7 @@ fn kinds(from: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<Kind>> {
 }
 
 pub fn outcome(py: Python<'_>, name: &str) -> PyResult<Outcome> {
-    parsed(py, Outcome::parse(name))
+    known(py, "outcome", name, Outcome::parse(name))
 }
 
 fn mode(from: &Bound<'_, PyDict>) -> PyResult<engine::Mode> {

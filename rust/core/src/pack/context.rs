@@ -31,7 +31,7 @@ pub struct Packed {
     /// Retrieved memories kept, best first.
     pub retrieved: Vec<usize>,
     pub dropped: Vec<(Section, usize, DropReason)>,
-    /// The block is over the budget: what may not be cut is larger.
+    /// Something was cut to fit, or the block is over the budget: what may not be cut is larger.
     pub truncated: bool,
     /// How many the budget cut.
     pub cut_count: usize,
@@ -39,7 +39,7 @@ pub struct Packed {
 
 impl Packed {
     fn with_text(self, text: String, tokens: u64, budget: u64) -> Self {
-        Self { text, tokens, truncated: tokens > budget, ..self }
+        Self { text, tokens, truncated: self.cut_count > 0 || tokens > budget, ..self }
     }
 }
 

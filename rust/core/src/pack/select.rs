@@ -8,7 +8,7 @@ pub struct Selection {
     pub dropped: Vec<(usize, DropReason)>,
     /// Sum of the counts of what was kept; 0 without a budget, where nothing is counted.
     pub tokens: u64,
-    /// The top result alone is over the budget.
+    /// Something was cut to fit, or the top result alone is over the budget.
     pub truncated: bool,
     /// How many the budget cut.
     pub cut_count: usize,
@@ -40,6 +40,7 @@ pub fn select<E>(
         } else {
             selection.dropped.push((rank, DropReason::OverBudget));
             selection.cut_count += 1;
+            selection.truncated = true;
         }
     }
     Ok(selection)
@@ -61,7 +62,7 @@ mod tests {
         let got = select_counts(&[40, 150, 30, 90, 10], None, Some(80));
         assert_eq!((got.kept, got.tokens, got.cut_count), (vec![0, 2, 4], 80, 2));
         assert_eq!(got.dropped, [(1, DropReason::OverBudget), (3, DropReason::OverBudget)]);
-        assert!(!got.truncated);
+        assert!(got.truncated);
     }
 
     #[test]
@@ -110,7 +111,7 @@ mod tests {
             }
             prop_assert_eq!(&got.kept, &kept);
             prop_assert_eq!(got.tokens, sum);
-            prop_assert_eq!(got.truncated, sum > budget);
+            prop_assert_eq!(got.truncated, sum > budget || got.cut_count > 0);
             prop_assert_eq!(got.kept.len() + got.dropped.len(), counts.len());
         }
     }
