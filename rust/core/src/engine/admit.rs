@@ -4,13 +4,27 @@ use crate::error::Result;
 use crate::model::Kind;
 use crate::store::Micros;
 use crate::partition::{Entry, NEVER};
-use crate::store::{Owners, ReadTx};
+use crate::store::{Owners, ReadTx, Scope};
 
 /// A partition, or one session of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reached {
     pub partition: i64,
     pub scope: Option<i64>,
+    /// The partition is itself a session: one without a user.
+    pub is_session: bool,
+}
+
+impl Reached {
+    /// All of a partition.
+    pub fn whole(scope: &Scope) -> Self {
+        Self { partition: scope.id, scope: None, is_session: scope.session.is_some() }
+    }
+
+    /// One session.
+    pub fn session(scope: &Scope) -> Self {
+        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none() }
+    }
 }
 
 /// What a call reaches, in the order the partitions came to be. Empty when nothing was ever stored there.
@@ -19,11 +33,11 @@ pub(super) fn reached(tx: &ReadTx, reach: &Reach) -> Result<Vec<Reached>> {
         (Some(session), true) => {
             let scopes = tx.scopes(Owners::Any)?.into_iter();
             let named = scopes.filter(|scope| scope.session.as_deref() == Some(session.as_str()));
-            Ok(named.map(|scope| Reached { partition: scope.partition, scope: Some(scope.id) }).collect())
+            Ok(named.map(|scope| Reached::session(&scope)).collect())
         }
         (Some(session), false) => {
             let scope = tx.scope(reach.user.as_deref(), Some(session))?;
-            Ok(scope.map(|scope| Reached { partition: scope.partition, scope: Some(scope.id) }).into_iter().collect())
+            Ok(scope.iter().map(Reached::session).collect())
         }
         (None, any_user) => {
             let owners = match &reach.user {
@@ -32,7 +46,7 @@ pub(super) fn reached(tx: &ReadTx, reach: &Reach) -> Result<Vec<Reached>> {
                 None => Owners::WithoutUser,
             };
             let partitions = tx.partitions(owners)?.into_iter();
-            Ok(partitions.map(|scope| Reached { partition: scope.id, scope: None }).collect())
+            Ok(partitions.map(|scope| Reached::whole(&scope)).collect())
         }
     }
 }

@@ -36,6 +36,7 @@ impl Engine {
             check_dimension(tx, prepared.iter().flat_map(|(fact, _)| &fact.row.vectors))?;
             let mut ids = Vec::with_capacity(prepared.len());
             for (mut fact, sources) in prepared {
+                fact.row.cited = cited(tx, &sources)?;
                 fact.row.consolidated_from = sources;
                 ids.push(store_one(tx, &fact, now)?.id);
             }
@@ -61,7 +62,7 @@ fn batch(tx: &ReadTx, scope: &Scope, request: &BatchRequest) -> Result<Vec<Seq>>
         }
         let Some(head) = tx.head(*seq)? else { continue };
         let old_enough = request.before.is_none_or(|before| head.ts < before);
-        if old_enough && head.superseded_by.is_none() && !skipped.contains(seq) && !tx.cited(*seq)? {
+        if old_enough && head.superseded_by.is_none() && !skipped.contains(seq) && !head.cited {
             chosen.push(*seq);
         }
     }
@@ -72,12 +73,14 @@ fn batch(tx: &ReadTx, scope: &Scope, request: &BatchRequest) -> Result<Vec<Seq>>
 fn unchanged(tx: &ReadTx, ids: &[String], now: Micros) -> Result<Option<Vec<Seq>>> {
     let mut seqs = Vec::with_capacity(ids.len());
     for id in ids {
-        let same = |head: &Head| head.kind == Kind::Turn && head.superseded_by.is_none() && is_live(head.expires, now);
+        let same = |head: &Head| head.kind == Kind::Turn && !head.cited && head.superseded_by.is_none() && is_live(head.expires, now);
         let Some(head) = tx.find(id)?.filter(same) else { return Ok(None) };
-        if tx.cited(head.seq)? {
-            return Ok(None);
-        }
         seqs.push(head.seq);
     }
     Ok(Some(seqs))
+}
+
+fn cited(tx: &ReadTx, ids: &[String]) -> Result<Vec<Seq>> {
+    let found = ids.iter().map(|id| Ok(tx.find(id)?.map(|head| head.seq))).collect::<Result<Vec<_>>>()?;
+    Ok(found.into_iter().flatten().collect())
 }

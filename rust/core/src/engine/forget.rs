@@ -17,7 +17,14 @@ impl Engine {
 
     /// Deletes what is past its time; how many.
     pub fn expire(&self, now: Micros, interrupt: Interrupt) -> Result<usize> {
-        self.erase(interrupt, |tx| tx.expired(now))
+        self.erase(interrupt, |tx| {
+            let mut seqs = Vec::new();
+            tx.heads(Scan::Expired(now), &mut |head| {
+                seqs.push(head.seq);
+                Ok(())
+            })?;
+            Ok(seqs)
+        })
     }
 
     /// Deletes by id, whatever it is; how many there were.
@@ -77,7 +84,7 @@ fn owns(tx: &ReadTx, reach: &Reach, seq: Seq) -> Result<bool> {
 
 fn selected(tx: &ReadTx, request: &Forget) -> Result<Vec<Seq>> {
     let mut seqs = Vec::new();
-    for Reached { partition, scope } in reached(tx, &request.reach)? {
+    for Reached { partition, scope, .. } in reached(tx, &request.reach)? {
         let scan = scope.map_or(Scan::Partition(partition), Scan::Scope);
         tx.heads(scan, &mut |head| {
             if request.kinds.contains(&head.kind) && takes(request, head) {

@@ -3,14 +3,15 @@ use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
 use crate::error::Result;
-use crate::lexical::bm25;
 use crate::partition::{Entry, Partition, Segment};
+use crate::rank::terms::{Posting, TermMatches};
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
 
 /// The admitted rows of one segment.
 pub(super) struct Part {
     pub partition: Arc<Partition>,
+    pub reached: Reached,
     segment: Arc<Segment>,
     /// Rising.
     rows: Vec<u32>,
@@ -43,14 +44,6 @@ pub(super) struct Gathered {
     len: usize,
 }
 
-/// What the query's terms give for each memory of S.
-pub(super) struct Lexical {
-    /// The BM25 sum.
-    pub scores: Vec<f32>,
-    /// Share of the query's idf that the memory holds, 0 to 1; a term that S has never seen counts in full.
-    pub coverage: Vec<f32>,
-}
-
 impl Gathered {
     /// Adds the rows of a partition that are in reach and admitted.
     pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
@@ -61,7 +54,7 @@ impl Gathered {
             let base = self.len;
             self.len += rows.len();
             if !rows.is_empty() {
-                self.parts.push(Part { partition: Arc::clone(partition), segment: Arc::clone(segment), rows, base });
+                self.parts.push(Part { partition: Arc::clone(partition), reached, segment: Arc::clone(segment), rows, base });
             }
         }
     }
@@ -124,39 +117,23 @@ impl Gathered {
         Ok(all)
     }
 
-    /// BM25 of each memory with its own statistics: those of S.
-    pub fn lexical(&self, terms: &[u64]) -> Lexical {
-        let mut scores = vec![0.0; self.len];
-        let mut coverage = vec![0.0; self.len];
+    /// Where the terms occur in S.
+    pub fn matches(&self, terms: &[(u64, u32)]) -> TermMatches {
+        let mut matches = TermMatches::new(self.len as u32);
+        if terms.is_empty() {
+            return matches;
+        }
         let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
-        let total: u64 = self.lengths().map(u64::from).sum();
-        let average = total as f32 / self.len.max(1) as f32;
-        let mut whole = 0.0;
-        let mut hits: Vec<(u32, u32, u32)> = Vec::new();
-        for term in terms {
-            hits.clear();
-            for (part, slots) in self.parts.iter().zip(&slots) {
-                let postings = part.segment.postings();
-                let admitted = postings.get(*term).iter().filter_map(|posting| {
-                    let slot = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
-                    Some((slot, posting.tf, postings.len(posting.row)))
-                });
-                hits.extend(admitted);
-            }
-            let idf = bm25::idf(self.len, hits.len());
-            whole += idf;
-            for (slot, tf, len) in &hits {
-                let slot = *slot as usize;
-                if let (Some(score), Some(covered)) = (scores.get_mut(slot), coverage.get_mut(slot)) {
-                    *score += bm25::term_weight(*tf as f32, *len as f32, average, idf);
-                    *covered += idf;
-                }
-            }
+        for (term, count) in terms {
+            let found = self.parts.iter().zip(&slots).flat_map(|(part, slots)| {
+                part.segment.postings().get(*term).iter().filter_map(|posting| {
+                    let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
+                    Some(Posting { row, tf: posting.tf })
+                })
+            });
+            matches.push(*term, *count, found);
         }
-        if whole > 0.0 {
-            coverage.iter_mut().for_each(|covered| *covered /= whole);
-        }
-        Lexical { scores, coverage }
+        matches
     }
 
     /// Number of terms of each memory of S.

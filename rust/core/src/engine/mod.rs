@@ -4,6 +4,7 @@
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
 mod candidates;
+mod columns;
 mod consolidate;
 mod context;
 mod feedback;
@@ -19,6 +20,7 @@ mod record;
 mod remember;
 pub mod request;
 mod search;
+mod view;
 
 use std::fmt;
 
@@ -43,9 +45,6 @@ impl fmt::Debug for Engine {
         f.debug_struct("Engine").field("name", &self.name).finish_non_exhaustive()
     }
 }
-
-/// How often a read starts again because another thread's partition is ahead of its snapshot, before it loads its own copy.
-const FRESH_SNAPSHOTS: usize = 4;
 
 impl Engine {
     /// Opens the collection, making it where there is none.

@@ -26,21 +26,21 @@ impl Engine {
             if self.settled(tx.model()?.as_ref(), name, dimension, probe)? {
                 return Ok(());
             }
-            tx.set_model(&NewModel { name: name.to_owned(), dimension, probe: probe.unwrap_or_default().to_vec() })
+            tx.set_model(&NewModel { name: name.to_owned(), dimension: dimension as u32, probe: probe.unwrap_or_default().to_vec() })
         })
     }
 
     /// Name and dimension of the model.
     pub fn model(&self, interrupt: Interrupt) -> Result<Option<(String, usize)>> {
         let model = self.read(interrupt, |tx| tx.model())?;
-        Ok(model.map(|model| (model.name, model.dimension)))
+        Ok(model.map(|model| (model.name, model.dimension as usize)))
     }
 
     /// `false`: there is something to store, a model or the probe of one whose vectors the caller gave so far.
     fn settled(&self, found: Option<&Model>, name: &str, dimension: usize, probe: Option<&[f32]>) -> Result<bool> {
         let Some(found) = found else { return Ok(false) };
-        if found.dimension != dimension {
-            return Err(Error::Dimension { expected: found.dimension, got: dimension, hint: format!("the collection was made with {:?}: {WAY_OUT}", found.name) });
+        if found.dimension as usize != dimension {
+            return Err(Error::Dimension { expected: found.dimension as usize, got: dimension, hint: format!("the collection was made with {:?}: {WAY_OUT}", found.name) });
         }
         let Some(probe) = probe else { return Ok(true) };
         if found.name != name {

@@ -41,7 +41,7 @@ impl Engine {
         interrupt: Interrupt,
     ) -> Result<Option<Memory>> {
         self.read(interrupt, |tx| {
-            let Some(owner) = owner(tx, user, session)? else { return Ok(None) };
+            let Some(owner) = tx.owner(user, session)? else { return Ok(None) };
             let holder = tx.keyed(owner, key)?.filter(|head| is_live(head.expires, now));
             let seqs: Vec<Seq> = holder.iter().map(|head| head.seq).collect();
             Ok(memories(tx, &seqs)?.into_iter().next())
@@ -51,7 +51,7 @@ impl Engine {
     /// The owner's live keyed facts, by key.
     pub fn facts(&self, user: Option<&str>, session: Option<&str>, now: Micros, interrupt: Interrupt) -> Result<Vec<Memory>> {
         self.read(interrupt, |tx| {
-            let Some(owner) = owner(tx, user, session)? else { return Ok(Vec::new()) };
+            let Some(owner) = tx.owner(user, session)? else { return Ok(Vec::new()) };
             let mut facts = memories(tx, &tx.keyed_all(owner)?)?;
             facts.retain(|fact| fact.superseded_by.is_none() && is_live(fact.expires, now));
             facts.sort_by(|a, b| a.key.cmp(&b.key));
@@ -84,7 +84,7 @@ impl Engine {
         let filter = filter::parse(filter)?;
         self.read(interrupt, |tx| {
             let mut seqs = Vec::new();
-            for Reached { partition, scope } in reached(tx, reach)? {
+            for Reached { partition, scope, .. } in reached(tx, reach)? {
                 let scan = scope.map_or(Scan::Partition(partition), Scan::Scope);
                 tx.heads(scan, &mut |head| {
                     if is_live(head.expires, now) {
@@ -124,12 +124,6 @@ impl Engine {
             Ok(names)
         })
     }
-}
-
-/// The partition of the owner: the user's where one is given, else the session's, else the collection's.
-pub(super) fn owner(tx: &ReadTx, user: Option<&str>, session: Option<&str>) -> Result<Option<i64>> {
-    let scope = if user.is_some() { tx.scope(user, None)? } else { tx.scope(None, session)? };
-    Ok(scope.map(|scope| scope.partition))
 }
 
 pub(super) fn memories(tx: &ReadTx, seqs: &[Seq]) -> Result<Vec<Memory>> {

@@ -1,4 +1,6 @@
 //! `remember`: analysis outside the transaction, then rows, keys, chains and turn numbers in one.
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::Engine;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
@@ -48,7 +50,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     let indexed = if new.name.is_some() { &indexed } else { &new.text };
     let row = store::NewMemory {
         tokens: tokens::estimate(indexed) as u32,
-        words: analyzer.words(&new.text) as u32,
+        words: new.text.unicode_words().count() as u32,
         question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
         id: new.id,
@@ -63,6 +65,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
         expires: new.expires,
         vectors: new.vectors,
         consolidated_from: Vec::new(),
+        cited: Vec::new(),
         judge: new.judge,
     };
     Prepared { row, user: new.user, session: new.session, supersedes: new.supersedes, replace: new.replace }
@@ -72,7 +75,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
 pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<()> {
     let mut lengths = vectors.map(Vec::len).peekable();
     let Some(first) = lengths.peek().copied() else { return Ok(()) };
-    let expected = tx.model()?.map_or(first, |model| model.dimension);
+    let expected = tx.model()?.map_or(first, |model| model.dimension as usize);
     match lengths.find(|length| *length != expected) {
         None => Ok(()),
         Some(got) => Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() }),
@@ -91,7 +94,7 @@ pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Sto
         }
     }
     let holder = match &new.row.key {
-        Some(key) => tx.keyed(scope.owner(), key)?,
+        Some(key) => tx.keyed(scope.partition, key)?,
         None => None,
     };
     if let Some(holder) = &holder

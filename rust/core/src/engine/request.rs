@@ -176,7 +176,7 @@ pub struct Memory {
     /// The exact float32 cosine with the plain query vector.
     pub similarity: Option<f64>,
     /// `_vx_scoring`.
-    pub scoring: Option<Vec<(String, f64)>>,
+    pub scoring: Option<Vec<(&'static str, f64)>>,
     /// The built-in estimate of the text.
     pub tokens: u32,
 }

@@ -58,8 +58,10 @@ impl Partition {
         usize::from(code).checked_sub(1).and_then(|at| self.roles.get(at)).map(String::as_str)
     }
 
-    pub(crate) fn roles(&self) -> &[String] {
-        &self.roles
+    /// The code of a role; `None` when nobody here has it.
+    pub(crate) fn role_named(&self, name: &str) -> Option<u16> {
+        let at = self.roles.iter().position(|role| role == name)?;
+        u16::try_from(at + 1).ok()
     }
 
     /// What the version takes in memory.
