@@ -26,6 +26,11 @@ pub(super) struct MetadataFilter {
 /// User and session of a scope.
 type Names = HashMap<i64, (Option<String>, Option<String>)>;
 
+/// `InvalidInput` where `json` is no filter.
+pub fn validate_filter(json: &str) -> Result<()> {
+    parse(Some(json)).map(drop)
+}
+
 pub(super) fn parse(json: Option<&str>) -> Result<Option<MetadataFilter>> {
     let Some(json) = json else { return Ok(None) };
     let value: Value =
