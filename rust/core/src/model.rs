@@ -18,6 +18,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Document, Self::Turn, Self::Fact, Self::Pinned];
 
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Document => "document",
@@ -38,15 +39,18 @@ impl Kind {
     }
 
     /// The kind stored as `code`; `None` when nothing is stored so.
+    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
+    #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
     /// Facts and pinned facts: they have no thread.
+    #[must_use]
     pub fn is_fact(self) -> bool {
         matches!(self, Self::Fact | Self::Pinned)
     }

@@ -25,6 +25,7 @@ pub enum Section {
 const CONTINUED: &str = "\n    ";
 
 impl Section {
+    #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Pinned => "## Known facts",
@@ -45,7 +46,7 @@ impl Section {
             }
             Self::Retrieved => {
                 let role = one_line(line.role).replace(']', ")");
-                out.push_str(&format!("- [{} {role}] ", iso_day(line.ts)));
+                out.extend(["- [", &iso_day(line.ts), " ", &role, "] "]);
             }
         }
         if let Some(name) = name {

@@ -21,3 +21,5 @@ pub mod weights;
 mod lexical_stand_in;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod timing;
