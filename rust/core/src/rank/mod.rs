@@ -18,7 +18,6 @@ pub mod terms;
 pub mod thread;
 pub mod weights;
 
-mod lexical_stand_in;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]

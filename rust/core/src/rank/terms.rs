@@ -1,6 +1,6 @@
 //! Where the query's terms occur in S: the part of the inverted index that one read needs.
-use super::lexical_stand_in::Posting;
-use super::lexical_stand_in::bm25::{idf, term_weight};
+use crate::lexical::Posting;
+use crate::lexical::bm25::{idf, term_weight};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TermMatch {
