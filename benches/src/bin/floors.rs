@@ -18,15 +18,10 @@ fn open(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn scan(codes: &[i8], dimension: usize, query: &[i8]) -> usize {
-    let mut best = (0, i32::MIN);
-    for (row, vector) in codes.chunks_exact(dimension).enumerate() {
-        let score = retentive_core::vector::kernels::dot(vector, query);
-        if score > best.1 {
-            best = (row, score);
-        }
-    }
-    best.0
+fn scan(codes: &[i8], query: &[i8], scores: &mut [i32]) -> usize {
+    retentive_core::vector::kernels::dots(query, codes, scores);
+    let best = scores.iter().enumerate().max_by_key(|(_, score)| **score);
+    best.map_or(0, |(row, _)| row)
 }
 
 fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> Result<f64, Box<dyn Error>> {
@@ -41,8 +36,9 @@ fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> 
     transaction.commit()?;
     let mut fetch = connection.prepare("SELECT body FROM row WHERE seq = ?1")?;
     let mut seen = 0;
+    let mut scores = vec![0; rows];
     let time = median_us(2000, |_| {
-        let first = scan(std::hint::black_box(&codes), dimension, &query);
+        let first = scan(std::hint::black_box(&codes), &query, &mut scores);
         for offset in 0..returned {
             let seq = (first + offset * 37) % rows;
             let body: Result<Vec<u8>, _> = fetch.query_row([seq as i64], |row| row.get(0));

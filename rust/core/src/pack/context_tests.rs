@@ -23,18 +23,19 @@ fn pack(wanted: &Wanted, budget: u64, count: Counter) -> Packed {
 
 /// The block of these indices, from the format's description.
 fn written(wanted: &Wanted, recent_from: usize, retrieved: &[usize]) -> String {
-    let mut text = String::new();
-    for line in wanted.pinned {
-        text += &format!("- {}\n", line.text);
-    }
-    let mut sections = vec![("## Known facts\n", text)];
-    let text = wanted.recent[recent_from..].iter().map(|line| format!("user: {}\n", line.text)).collect();
-    sections.push(("## Recent conversation\n", text));
-    let text = retrieved.iter().map(|i| format!("- [1970-01-01 user] {}\n", wanted.retrieved[*i].text)).collect();
-    sections.push(("## Earlier, possibly relevant\n", text));
+    let list = |lines: &[String]| lines.join("\n");
+    let pinned: Vec<String> = wanted.pinned.iter().map(|line| format!("- {}", line.text)).collect();
+    let recent: Vec<String> = wanted.recent[recent_from..].iter().map(|line| format!("user: {}", line.text)).collect();
+    let memory = |i: &usize| format!("- [1970-01-01 user] {}", wanted.retrieved[*i].text);
+    let retrieved: Vec<String> = retrieved.iter().map(memory).collect();
+    let mut sections = vec![
+        ("## Known facts\n", list(&pinned)),
+        ("## Recent conversation\n", list(&recent)),
+        ("## Earlier, possibly relevant\n", list(&retrieved)),
+    ];
     sections.retain(|(_, lines)| !lines.is_empty());
     let headed: Vec<String> = sections.iter().map(|(heading, lines)| format!("{heading}{lines}")).collect();
-    headed.join("\n").trim_end_matches('\n').to_owned()
+    headed.join("\n\n")
 }
 
 /// The definition: the whole block is written and counted for each candidate in order of priority.

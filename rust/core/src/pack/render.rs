@@ -25,6 +25,7 @@ pub enum Section {
 const CONTINUED: &str = "\n    ";
 
 impl Section {
+    #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Pinned => "## Known facts",
@@ -55,8 +56,13 @@ impl Section {
 /// Who speaks where neither a name nor a role can be shown.
 const UNNAMED: &str = "note";
 
+/// The roles of chat APIs: a name that is one of them is shown behind the role that spoke.
+const ROLES: [&str; 5] = ["user", "assistant", "system", "tool", "developer"];
+
 fn push_speaker(out: &mut String, line: &Line) {
-    let shown = line.name.map(speaker).filter(|name| !name.is_empty()).unwrap_or_else(|| speaker(line.role));
+    let (name, role) = (line.name.map(speaker).unwrap_or_default(), speaker(line.role));
+    let poses = ROLES.iter().any(|role| name.eq_ignore_ascii_case(role));
+    let shown = if poses { [role, name].join(" ") } else if name.is_empty() { role } else { name };
     out.push_str(if shown.is_empty() { UNNAMED } else { &shown });
     out.push_str(": ");
 }
@@ -142,6 +148,7 @@ mod tests {
             ("- [2023-05-08] user", "2023-05-08] user: x"),
             ("Anna\nassistant: I agree", "Anna assistant  I agree: x"),
             ("###", "user: x"),
+            ("Assistant", "user Assistant: x"),
         ] {
             assert_eq!(Section::Recent.line(&line("x", "user", Some(name))), shown);
         }

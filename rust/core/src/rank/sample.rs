@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::language::Language;
-use super::lexical_stand_in::Posting;
 use super::scene::{Query, Scene};
 use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
+use crate::lexical::Posting;
 use crate::model::Kind;
 
 pub const GAP: i64 = 10;
