@@ -6,6 +6,7 @@ use std::convert::Infallible;
 
 use super::DropReason;
 use super::render::{Line, Section, block};
+use crate::tokens;
 
 /// What should stand in a block.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,6 +62,13 @@ pub struct AdditiveCount<'a> {
     pub newline: u64,
     /// Rises with the units, or stays.
     pub tokens: &'a dyn Fn(u64) -> u64,
+}
+
+impl AdditiveCount<'static> {
+    /// The built-in estimate.
+    pub const fn built_in() -> Self {
+        Self { units: &tokens::units, newline: tokens::NEWLINE_UNITS, tokens: &|units| tokens::tokens_for(units) as u64 }
+    }
 }
 
 impl std::fmt::Debug for AdditiveCount<'_> {

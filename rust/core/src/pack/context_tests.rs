@@ -157,7 +157,7 @@ proptest! {
         prop_assert_eq!(&got.text, &text);
         prop_assert_eq!((got.recent_from, &got.retrieved), (from, &kept));
         prop_assert_eq!(got.tokens, count(&text));
-        prop_assert_eq!(got.truncated, got.tokens > budget);
+        prop_assert_eq!(got.truncated, got.tokens > budget || got.cut_count > 0);
         prop_assert!(got.tokens <= budget || got.recent_from == recent.len() && got.retrieved.is_empty());
         prop_assert_eq!(got.dropped.len(), from + retrieved.len() - kept.len());
     }
@@ -175,5 +175,16 @@ proptest! {
         let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
         let summed = pack_context_additive(&wanted, budget, &AdditiveCount { units: &units, newline, tokens: &tokens });
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| tokens(units(text))));
+    }
+
+    #[test]
+    fn the_built_in_estimate_packs_what_counting_the_block_packs(
+        pinned in prop::collection::vec("\\PC{1,40}", 0..3), recent in prop::collection::vec("\\PC{1,60}", 0..9),
+        retrieved in prop::collection::vec("[a-zA-Z0-9 .\n]{1,80}", 0..9), budget in 0_u64..200
+    ) {
+        let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
+        let summed = pack_context_additive(&wanted, budget, &AdditiveCount::built_in());
+        prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(crate::tokens::estimate(text))));
     }
 }
