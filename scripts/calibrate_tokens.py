@@ -100,9 +100,9 @@ def load_counters(folder: Path) -> dict[str, Counter]:
             encode = partial(tiktoken.get_encoding(name).encode, disallowed_special=())
             counters[name] = partial(count_ids, encode)
     for path in sorted(folder.glob("*tokenizer.json")):
-        encode = partial(Tokenizer.from_file(str(path)).encode, add_special_tokens=False)
+        tokenize = partial(Tokenizer.from_file(str(path)).encode, add_special_tokens=False)
         name = path.name.removesuffix("tokenizer.json").strip("_-.") or path.stem
-        counters[name] = partial(count_ids, encode)
+        counters[name] = partial(count_ids, tokenize)
     if not counters:
         sys.exit(f"no tokenizer files in {folder}; see the head of this script for which are looked for")
     return counters
