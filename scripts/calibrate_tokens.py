@@ -18,7 +18,8 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,6 +83,11 @@ def built_in_classes() -> dict[str, list[str]]:
     return classes
 
 
+def count_ids(encode: Callable[[str], Sized], text: str) -> int:
+    """How many tokens `encode` makes of the text."""
+    return len(encode(text))
+
+
 def load_counters(folder: Path) -> dict[str, Counter]:
     """A counter for each vocabulary found in the folder, by its name."""
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
@@ -91,12 +97,12 @@ def load_counters(folder: Path) -> dict[str, Counter]:
     counters: dict[str, Counter] = {}
     for name, file in TIKTOKEN_CACHE_NAMES.items():
         if (folder / file).exists():
-            encoding = tiktoken.get_encoding(name)
-            counters[name] = lambda text, e=encoding: len(e.encode(text, disallowed_special=()))
+            encode = partial(tiktoken.get_encoding(name).encode, disallowed_special=())
+            counters[name] = partial(count_ids, encode)
     for path in sorted(folder.glob("*tokenizer.json")):
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenize = partial(Tokenizer.from_file(str(path)).encode, add_special_tokens=False)
         name = path.name.removesuffix("tokenizer.json").strip("_-.") or path.stem
-        counters[name] = lambda text, t=tokenizer: len(t.encode(text, add_special_tokens=False).ids)
+        counters[name] = partial(count_ids, tokenize)
     if not counters:
         sys.exit(f"no tokenizer files in {folder}; see the head of this script for which are looked for")
     return counters
@@ -106,7 +112,7 @@ def estimate_all(texts: list[str]) -> list[int]:
     """The built-in estimate of each text, from the Rust core."""
     command = ["cargo", "run", "--quiet", "-p", "retentive-core", "--example", "estimate_tokens"]
     answer = subprocess.run(command, cwd=ROOT, input=json.dumps(texts), text=True, check=True, stdout=subprocess.PIPE)
-    return json.loads(answer.stdout)
+    return [int(estimate) for estimate in json.loads(answer.stdout)]
 
 
 def report(name: str, texts: list[str], counters: dict[str, Counter], floor: float) -> float:
@@ -116,7 +122,7 @@ def report(name: str, texts: list[str], counters: dict[str, Counter], floor: flo
     real = {counter: [count(text) for text in texts] for counter, count in counters.items()}
     binding = [counts for counter, counts in real.items() if counter not in NOT_BINDING]
     greatest = [max(counts) for counts in zip(*binding, strict=True)]
-    ratios = sorted(estimate / most for estimate, most in zip(estimates, greatest, strict=True))
+    ratios: list[float] = sorted(estimate / most for estimate, most in zip(estimates, greatest, strict=True))
     under = sum(ratio < floor for ratio in ratios) / len(ratios)
     each = "  ".join(f"{counter[:9]} {sum(estimates) / sum(counts):.2f}" for counter, counts in real.items())
     print(
