@@ -6,8 +6,8 @@ use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
 use crate::model::Kind;
-use crate::store::{Micros, self, Interrupt, ReadTx, Scope, Seq, WriteTx};
 use crate::rank::language::question::question_share;
+use crate::store::{self, Interrupt, Micros, ReadTx, Scope, Seq, WriteTx};
 use crate::tokens;
 
 /// A memory with everything that can be known before the transaction.
@@ -78,7 +78,9 @@ pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a
     let expected = tx.model()?.map_or(first, |model| model.dimension as usize);
     match lengths.find(|length| *length != expected) {
         None => Ok(()),
-        Some(got) => Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() }),
+        Some(got) => {
+            Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() })
+        }
     }
 }
 
@@ -106,6 +108,7 @@ pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Sto
     let inserted = tx.insert(&scope, &new.row)?;
     let mut superseded: Vec<Seq> = holder.iter().map(|holder| holder.seq).collect();
     superseded.extend(judged(tx, &scope, new, now)?);
+    superseded.sort_unstable();
     superseded.dedup();
     for old in superseded {
         tx.supersede(old, inserted.seq, new.row.ts)?;
@@ -146,7 +149,11 @@ enum Replaced {
 fn replace(tx: &WriteTx, new: &Prepared) -> Result<Replaced> {
     let Some(head) = tx.find(&new.row.id)? else { return Ok(Replaced::Nothing) };
     if head.kind != Kind::Document {
-        return Err(Error::Conflict(format!("id {:?} is in use by a {}; give the document another id", new.row.id, head.kind.as_str())));
+        return Err(Error::Conflict(format!(
+            "id {:?} is in use by a {}; give the document another id",
+            new.row.id,
+            head.kind.as_str()
+        )));
     }
     let old = tx.rows(&[head.seq])?;
     let same = old.first().is_some_and(|old| old.text == new.row.text && old.metadata == new.row.metadata);
