@@ -2,7 +2,7 @@
 //!
 //! Case folding is lower case after NFKC with these rules, the same in every language but Turkish: `ß` and `ẞ` are `ss`,
 //! final `ς` is `σ`, `İ`, `I` and `ı` are all `i`. In Turkish `I` is `ı`, and `ı` and `i` stay apart.
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::script::{is_apostrophe, is_ignorable};
 
@@ -13,9 +13,12 @@ pub(super) fn fold(word: &str, turkish: bool, out: &mut String) {
         let kept = word.bytes().filter(|byte| !matches!(byte, b'\'' | b','));
         out.extend(kept.map(|byte| char::from(byte.to_ascii_lowercase())));
     } else {
-        word.nfkc().filter(|c| !is_apostrophe(*c) && *c != ',' && !is_ignorable(*c)).for_each(|c| {
-            fold_char(c, turkish, out);
-        });
+        let kept = |c: &char| !is_apostrophe(*c) && *c != ',' && !is_ignorable(*c);
+        if is_nfkc_quick(word.chars()) == IsNormalized::Yes {
+            word.chars().filter(kept).for_each(|c| fold_char(c, turkish, out));
+        } else {
+            word.nfkc().filter(kept).for_each(|c| fold_char(c, turkish, out));
+        }
     }
 }
 

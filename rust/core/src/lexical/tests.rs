@@ -31,6 +31,12 @@ fn hash_is_frozen() {
 }
 
 #[test]
+fn one_analyzer_serves_all_threads() {
+    fn assert_shared<T: Send + Sync>(_: &T) {}
+    assert_shared(&analyzer("english"));
+}
+
+#[test]
 fn an_unknown_language_names_the_known_ones() {
     let Err(Error::InvalidInput(message)) = Analyzer::new("English") else { unreachable!() };
     assert!(message.contains("\"English\"") && message.contains("german") && message.contains("none"), "{message}");
