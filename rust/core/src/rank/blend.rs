@@ -44,6 +44,7 @@ pub struct Pooled {
 }
 
 /// The best candidates by relevance, best first; ties to the newer, then to the later inserted.
+#[must_use]
 pub fn pool(columns: &Columns, candidates: &[u32], size: PoolSize) -> Vec<u32> {
     match size {
         PoolSize::Limit(limit) => best(columns, candidates, limit.saturating_mul(2).max(LEAST)),
@@ -120,6 +121,7 @@ fn pool_norms(columns: &Columns, pool: &[u32]) -> Vec<f64> {
 }
 
 /// How many of these scores (best first) reach `gap` times the top; all of them when the top is not positive.
+#[must_use]
 pub fn within_gap(scores: &[f64], gap: f64) -> usize {
     match scores.first() {
         Some(top) if *top > 0.0 => scores.partition_point(|score| *score >= top * gap),

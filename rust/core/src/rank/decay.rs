@@ -3,11 +3,13 @@
 const MICROSECONDS_A_DAY: f64 = 86_400e6;
 
 /// `0.5^(age / half_life)`; what comes from the future is new, not newer than new.
+#[must_use]
 pub fn recency(age_us: i64, half_life_days: f64) -> f64 {
     (-(age_us.max(0) as f64) / (half_life_days * MICROSECONDS_A_DAY)).exp2()
 }
 
 /// The sum of `sign * 0.5^(age / half_life)` over (sign, time); an outcome from the future counts in full.
+#[must_use]
 pub fn feedback_score(outcomes: &[(i8, i64)], now: i64, half_life_days: f64) -> f64 {
     outcomes.iter().map(|(sign, ts)| f64::from(*sign) * recency(now.saturating_sub(*ts), half_life_days)).sum()
 }

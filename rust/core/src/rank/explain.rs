@@ -15,6 +15,7 @@ pub struct Scoring {
     pub signals: Vec<(&'static str, f64)>,
 }
 
+#[must_use]
 pub fn explain(scene: &Scene, relevance: &Relevance, pooled: &Pooled) -> Scoring {
     let row = pooled.row as usize;
     let cosine = scene.cosine.and_then(|cosine| cosine.get(row)).filter(|cosine| cosine.is_finite());

@@ -18,6 +18,7 @@ pub mod terms;
 pub mod thread;
 pub mod weights;
 
-mod bm25_stand_in;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod timing;

@@ -22,6 +22,7 @@ impl Mode {
         }
     }
 
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hybrid => "hybrid",

@@ -17,6 +17,7 @@ pub fn best_evidence(scene: &Scene) -> f32 {
 
 /// Whether S has no answer: its best evidence is below the embedder's floor, and the query names neither a date nor
 /// earlier talk, which are found by other means than similarity.
+#[must_use]
 pub fn nothing_relevant(scene: &Scene, floor: f32) -> bool {
     let query = scene.query;
     best_evidence(scene) < floor

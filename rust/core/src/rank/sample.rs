@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::language::Language;
 use super::scene::{Query, Scene};
-use super::terms::{Posting, TermMatches};
+use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
+use crate::lexical::Posting;
 use crate::model::Kind;
 
 pub const GAP: i64 = 10;

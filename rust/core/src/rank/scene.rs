@@ -36,10 +36,12 @@ pub struct Scene<'a> {
 
 impl Scene<'_> {
     /// Memories in S.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.kind.len()
     }
 
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }

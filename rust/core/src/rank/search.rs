@@ -14,6 +14,7 @@ pub struct SearchScores {
 
 /// In `dense`, a memory without vectors scores negative infinity: it is no hit. In `lexical`, one that shares no word
 /// with the query scores 0.
+#[must_use]
 pub fn search_scores(scene: &Scene, mode: Mode, dense_weight: f32) -> SearchScores {
     let cosine = || scene.cosine.map_or_else(|| vec![f32::NEG_INFINITY; scene.len()], <[f32]>::to_vec);
     let bm25 = || scene.matches.bm25(scene.doc_len, scene.avg_len);
@@ -69,6 +70,7 @@ mod tests {
         let sample = sample();
         let got = search_scores(&sample.view().scene(), Mode::Hybrid, 0.7);
         assert_eq!(got.score, [0.0, 1.0, 0.0]);
-        assert_eq!(got.parts.iter().map(|(_, part)| part.iter().sum::<f32>()).sum::<f32>(), 1.0);
+        let parts: f32 = got.parts.iter().flat_map(|(_, part)| part).sum();
+        assert!((parts - 1.0).abs() < 1e-6);
     }
 }

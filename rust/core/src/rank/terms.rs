@@ -1,12 +1,6 @@
 //! Where the query's terms occur in S: the part of the inverted index that one read needs.
-use super::bm25_stand_in::{idf, term_weight};
-
-/// A memory that holds a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posting {
-    pub row: u32,
-    pub tf: u32,
-}
+use crate::lexical::Posting;
+use crate::lexical::bm25::{idf, term_weight};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TermMatch {
@@ -29,6 +23,7 @@ pub struct TermMatches {
 
 impl TermMatches {
     /// For a scope of `memories`.
+    #[must_use]
     pub fn new(memories: u32) -> Self {
         Self { memories, ..Self::default() }
     }
@@ -38,10 +33,11 @@ impl TermMatches {
         let start = self.postings.len();
         self.postings.extend(postings);
         let df = (self.postings.len() - start) as u32;
-        let idf = idf(self.memories, df);
+        let idf = idf(self.memories as usize, df as usize);
         self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len() });
     }
 
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -57,6 +53,7 @@ impl TermMatches {
     }
 
     /// BM25 of each memory of S, summed over the query's terms; a term said twice counts twice.
+    #[must_use]
     pub fn bm25(&self, doc_len: &[u32], avg_len: f32) -> Vec<f32> {
         let mut sums = vec![0.0; doc_len.len()];
         for (term, postings) in self.iter() {
@@ -64,7 +61,7 @@ impl TermMatches {
             for posting in postings {
                 let row = posting.row as usize;
                 if let (Some(sum), Some(len)) = (sums.get_mut(row), doc_len.get(row)) {
-                    *sum += term_weight(posting.tf, *len, avg_len, idf);
+                    *sum += term_weight(posting.tf as f32, *len as f32, avg_len, idf);
                 }
             }
         }
@@ -73,6 +70,7 @@ impl TermMatches {
 
     /// Share of the query's idf that each memory of S holds, 0 to 1. Distinct terms; what S has never seen counts in
     /// full, so a question about unknown things is covered by nothing.
+    #[must_use]
     pub fn coverage(&self, rows: usize) -> Vec<f32> {
         let total: f32 = self.terms.iter().map(|term| term.idf).sum();
         let mut held = vec![0.0; rows];

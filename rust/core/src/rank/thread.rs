@@ -19,6 +19,7 @@ pub struct Thread {
 impl Thread {
     /// Orders the turns of each session by turn number, then row, and starts a new sitting where two that follow each
     /// other are more than `gap_us` apart. Everything that is not a turn of a session is a sitting of its own.
+    #[must_use]
     pub fn new(sessions: &[u32], turns: &[i64], ts: &[i64], kinds: &[Kind], gap_us: i64) -> Self {
         let columns =
             sessions.iter().zip(turns).zip(ts).zip(kinds).map(|(((s, turn), ts), kind)| (*s, *turn, *ts, *kind));
@@ -75,21 +76,25 @@ impl Thread {
     }
 
     /// The sitting of each row, numbered from 0.
+    #[must_use]
     pub fn sitting(&self) -> &[u32] {
         &self.sitting
     }
 
     /// How many sittings there are.
+    #[must_use]
     pub fn sittings(&self) -> usize {
         self.sittings
     }
 
     /// The turn said before this one in the same sitting.
+    #[must_use]
     pub fn previous(&self, row: usize) -> Option<usize> {
         self.previous.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
     /// The turn said after this one in the same sitting.
+    #[must_use]
     pub fn next(&self, row: usize) -> Option<usize> {
         self.next.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
     }

@@ -19,6 +19,7 @@ pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
 }
 
 /// The dot product without a limit of length, for rows beyond [`LONGEST`].
+#[must_use]
 pub fn wide_dot(a: &[i8], b: &[i8]) -> i64 {
     a.iter().zip(b).map(|(x, y)| i64::from(i32::from(*x) * i32::from(*y))).sum()
 }

@@ -8,6 +8,7 @@ pub struct Quantised {
 }
 
 /// The direction of `v` as int8 with one scale. `None` for a vector without a direction: empty, zero or not finite.
+#[must_use]
 pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
     let largest = f64::from(v.iter().fold(0.0_f32, |most, x| most.max(x.abs())));
     let norm = dot(v, v).sqrt();
@@ -20,6 +21,7 @@ pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
 }
 
 /// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.
+#[must_use]
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     debug_assert_eq!(a.len(), b.len(), "vectors of one model have one length");
     let norms = (dot(a, a) * dot(b, b)).sqrt();

@@ -16,23 +16,28 @@ pub struct Rows {
 }
 
 impl Rows {
+    #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self { dimension, ..Self::default() }
     }
 
+    #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
+    #[must_use]
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
     /// What the rows take in memory.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.codes.capacity() + 4 * (self.scales.capacity() + self.owner.capacity())
     }
@@ -121,7 +126,7 @@ mod tests {
         let rows = rows_of(&[(0, vec![1.0, 0.0]), (2, vec![0.0, 1.0]), (0, vec![0.0, -1.0])], 2);
         let best = rows.best_per_owner(&quantise_unit(&[0.0, 1.0]).unwrap(), 3).unwrap();
         assert!(best[0].abs() < 1e-6 && (best[2] - 1.0).abs() < 1e-6);
-        assert_eq!(best[1], f32::NEG_INFINITY);
+        assert!(best[1].is_infinite() && best[1] < 0.0);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub struct DateWords {
 }
 
 /// Whether the query names a day, month, year, weekday or relative time.
+#[must_use]
 pub fn names_a_date(text: &str, language: Option<&Language>) -> bool {
     has_date_in_digits(text) || language.is_some_and(|language| names_in_words(&words(text), &language.dates))
 }

@@ -21,6 +21,7 @@ static LANGUAGES: &[&Language] = &[&ENGLISH];
 
 impl Language {
     /// `None` for a language whose words nobody has written down yet.
+    #[must_use]
     pub fn of(name: &str) -> Option<&'static Self> {
         LANGUAGES.iter().copied().find(|language| language.name == name)
     }

@@ -38,6 +38,7 @@ pub struct TalkWords {
 const REACH: usize = 3;
 
 /// Whether the query asks for what the assistant said or refers to earlier talk; never without a language.
+#[must_use]
 pub fn names_earlier_talk(text: &str, language: Option<&Language>) -> bool {
     let Some(talk) = language.map(|language| &language.talk) else { return false };
     let words = words(text);

@@ -66,7 +66,7 @@ mod tests {
         let sittings = sample.textbook_sittings();
         let value = |row: usize| {
             let short = (80.0 / f64::from(sample.tokens[row])).min(1.0);
-            if sample.kind[row].is_fact() {
+            if matches!(sample.kind[row], Kind::Fact | Kind::Pinned) {
                 return 0.55 * short * f64::from(sum[row]);
             }
             let order = sittings.iter().find(|sitting| sitting.contains(&row)).map_or(&[][..], Vec::as_slice);

@@ -75,7 +75,9 @@ mod tests {
             values.sort_by(|a, b| b.total_cmp(a));
             values.truncate(3);
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            sitting.iter().for_each(|row| means[*row] = mean);
+            for row in sitting {
+                means[row] = mean;
+            }
         }
         textbook_mm(&means)
     }
@@ -83,7 +85,9 @@ mod tests {
     #[test]
     fn equal_values_all_count() {
         let mut best = Best::default();
-        [2.0, 2.0, 2.0, 1.0].into_iter().for_each(|value| best.add(value));
+        for value in [2.0, 2.0, 2.0, 1.0] {
+            best.add(value);
+        }
         assert!((best.mean() - 2.0).abs() < 1e-6);
     }
 
