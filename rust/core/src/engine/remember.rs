@@ -49,7 +49,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     };
     let indexed = if new.name.is_some() { &indexed } else { &new.text };
     let row = store::NewMemory {
-        tokens: tokens::estimate(indexed) as u32,
+        tokens: tokens::estimate(indexed),
         words: new.text.unicode_words().count() as u32,
         question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
@@ -86,15 +86,16 @@ pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a
 
 /// Stores one memory and what follows from it.
 pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Stored> {
-    let scope = tx.ensure_scope(new.user.as_deref(), new.session.as_deref())?;
     let mut erased = false;
     if new.replace {
+        // Before the scope is asked for: one that becomes empty loses its names.
         match replace(tx, new)? {
             Replaced::Same => return Ok(Stored { id: new.row.id.clone(), erased: false }),
             Replaced::Erased => erased = true,
             Replaced::Nothing => {}
         }
     }
+    let scope = tx.ensure_scope(new.user.as_deref(), new.session.as_deref())?;
     let holder = match &new.row.key {
         Some(key) => tx.keyed(scope.partition, key)?,
         None => None,
