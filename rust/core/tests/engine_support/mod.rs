@@ -14,7 +14,7 @@ use retentive_core::store::Durability;
 pub const DAY: i64 = 86_400_000_000;
 pub const MINUTE: i64 = 60_000_000;
 pub const NOW: i64 = 20_000 * DAY;
-pub const DIMENSION: usize = 32;
+pub const DIMENSION: usize = 128;
 
 pub fn go() -> bool {
     false
