@@ -48,7 +48,7 @@ impl Engine {
         self.store.scrub();
     }
 
-    fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>> + Send) -> Result<usize> {
+    fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>>) -> Result<usize> {
         let gone = self.write(interrupt, |tx| {
             let mut seqs = select(tx)?;
             seqs.sort_unstable();

@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// One write transaction; where it erased something, the files are scrubbed afterwards.
-    fn write<T: Send>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T> + Send) -> Result<T> {
+    fn write<T>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.store.write(interrupt, job)
     }

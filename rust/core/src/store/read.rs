@@ -59,6 +59,10 @@ impl ReadTx<'_> {
         Ok(self.find_entry(id)?.map(|entry| entry.head))
     }
 
+    pub fn head(&self, seq: Seq) -> Result<Option<Head>> {
+        Ok(self.entry(seq)?.map(|entry| entry.head))
+    }
+
     pub(super) fn find_entry(&self, id: &str) -> Result<Option<Entry>> {
         let mut statement = self.sql().prepare_cached("SELECT seq FROM memory WHERE id = ?1").at(self.path)?;
         let mut rows = statement.query([self.hash_key().id(id)]).at(self.path)?;
