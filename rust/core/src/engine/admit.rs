@@ -2,8 +2,8 @@
 use super::request::Reach;
 use crate::error::Result;
 use crate::model::Kind;
-use crate::store::Micros;
 use crate::partition::{Entry, NEVER};
+use crate::store::Micros;
 use crate::store::{Owners, ReadTx, Scope};
 
 /// A partition, or one session of it.

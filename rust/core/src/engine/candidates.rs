@@ -42,7 +42,8 @@ impl Engine {
             let facts = gathered.entries().zip(&scores).filter(|(entry, score)| {
                 entry.kind.is_fact() && if mode == Mode::Dense { score.is_finite() } else { **score > 0.0 }
             });
-            let mut nearest: Vec<(f32, Micros, Seq)> = facts.map(|(entry, score)| (*score, entry.ts, entry.seq)).collect();
+            let mut nearest: Vec<(f32, Micros, Seq)> =
+                facts.map(|(entry, score)| (*score, entry.ts, entry.seq)).collect();
             nearest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((b.1, b.2).cmp(&(a.1, a.2))));
             differing(view, &nearest, text, limit).map(Some)
         })

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::lexical::Analyzer;
 use crate::model::Kind;
 use crate::rank::blend;
+use crate::rank::decay::feedback_score;
 use crate::rank::scene::{Query, Scene};
 use crate::rank::terms::TermMatches;
 use crate::rank::thread::{NO_SESSION, Thread};
@@ -104,14 +105,12 @@ impl Columns {
 
 /// The feedback that a memory had at the instant the read answers for.
 pub(super) fn feedback_then(given: &[(i8, i64)], admission: &Admission, half_life_days: f64) -> f64 {
-    let instant = admission.instant();
-    match admission.as_of {
-        None => crate::rank::decay::feedback_score(given, instant, half_life_days),
-        Some(as_of) => {
-            let then: Vec<(i8, i64)> = given.iter().copied().filter(|(_, ts)| *ts <= as_of).collect();
-            crate::rank::decay::feedback_score(&then, instant, half_life_days)
-        }
+    if given.is_empty() {
+        return 0.0;
     }
+    let then: Vec<(i8, i64)> =
+        given.iter().copied().filter(|(_, ts)| admission.as_of.is_none_or(|as_of| *ts <= as_of)).collect();
+    feedback_score(&then, admission.instant(), half_life_days)
 }
 
 /// The distinct terms of a query, by rising hash, each with how often the query says it.

@@ -7,7 +7,7 @@ use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
 use super::request::{BatchRequest, Memory, NewMemory};
 use crate::error::Result;
 use crate::model::Kind;
-use crate::store::{Micros, Head, Interrupt, ReadTx, Scope, Seq};
+use crate::store::{Head, Interrupt, Micros, ReadTx, Scope, Seq};
 
 impl Engine {
     /// The oldest turns that no fact cites yet, without the session's last `keep_recent`. Superseded turns are left out: what they
@@ -73,7 +73,9 @@ fn batch(tx: &ReadTx, scope: &Scope, request: &BatchRequest) -> Result<Vec<Seq>>
 fn unchanged(tx: &ReadTx, ids: &[String], now: Micros) -> Result<Option<Vec<Seq>>> {
     let mut seqs = Vec::with_capacity(ids.len());
     for id in ids {
-        let same = |head: &Head| head.kind == Kind::Turn && !head.cited && head.superseded_by.is_none() && is_live(head.expires, now);
+        let same = |head: &Head| {
+            head.kind == Kind::Turn && !head.cited && head.superseded_by.is_none() && is_live(head.expires, now)
+        };
         let Some(head) = tx.find(id)?.filter(same) else { return Ok(None) };
         seqs.push(head.seq);
     }

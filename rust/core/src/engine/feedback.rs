@@ -4,7 +4,7 @@ use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
 use super::request::{Correction, NewMemory};
 use crate::error::{Error, Result};
 use crate::model::{Judge, Kind, Outcome};
-use crate::store::{Micros, Head, Interrupt, ReadTx, Row};
+use crate::store::{Head, Interrupt, Micros, ReadTx, Row};
 
 impl Engine {
     /// Notes the outcome at the memory itself. A correction is stored as the successor of the tip of the memory's chain; its id comes
@@ -19,7 +19,10 @@ impl Engine {
         interrupt: Interrupt,
     ) -> Result<Option<String>> {
         if correction.is_some() && outcome != Outcome::Corrected {
-            return Err(Error::invalid(format!("a correction needs the outcome \"corrected\", got {:?}", outcome.as_str())));
+            return Err(Error::invalid(format!(
+                "a correction needs the outcome \"corrected\", got {:?}",
+                outcome.as_str()
+            )));
         }
         // Analysed before the transaction; what is inherited of the tip does not change its terms.
         let expiries = correction.as_ref().map(|correction| correction.expires.clone()).unwrap_or_default();

@@ -92,10 +92,13 @@ impl MetadataFilter {
 /// The fields a filter names, however deep.
 fn fields(filter: &Value) -> Vec<&str> {
     match filter {
-        Value::Object(object) => object.iter().flat_map(|(name, value)| match name.as_str() {
-            "$and" | "$or" | "$not" => fields(value),
-            _ => vec![name.as_str()],
-        }).collect(),
+        Value::Object(object) => object
+            .iter()
+            .flat_map(|(name, value)| match name.as_str() {
+                "$and" | "$or" | "$not" => fields(value),
+                _ => vec![name.as_str()],
+            })
+            .collect(),
         Value::Array(filters) => filters.iter().flat_map(fields).collect(),
         _ => Vec::new(),
     }
@@ -112,7 +115,8 @@ fn columns(part: &Part, entry: &Entry, names: &Names) -> Value {
             object.insert(name.to_owned(), value);
         }
     };
-    let (user, session) = names.get(&entry.scope).map_or((None, None), |(user, session)| (user.as_deref(), session.as_deref()));
+    let (user, session) =
+        names.get(&entry.scope).map_or((None, None), |(user, session)| (user.as_deref(), session.as_deref()));
     put("_vx_kind", record::kind(entry.kind));
     put("_vx_session", session.map(Value::from));
     put("_vx_user", user.map(Value::from));

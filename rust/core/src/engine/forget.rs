@@ -4,7 +4,7 @@ use super::admit::{Reached, reached};
 use super::request::{Forget, Reach};
 use crate::error::Result;
 use crate::gate;
-use crate::store::{Micros, Head, Interrupt, ReadTx, Scan, Seq};
+use crate::store::{Head, Interrupt, Micros, ReadTx, Scan, Seq, WriteTx};
 
 impl Engine {
     /// Deletes what the request selects; how many.
@@ -37,7 +37,7 @@ impl Engine {
 
     /// Deletes everything; how many.
     pub fn clear(&self, interrupt: Interrupt) -> Result<usize> {
-        let gone = self.write(interrupt, |tx| tx.clear())?;
+        let gone = self.write(interrupt, |tx: &WriteTx| tx.clear())?;
         self.scrub();
         Ok(gone)
     }
@@ -48,7 +48,7 @@ impl Engine {
         self.store.scrub();
     }
 
-    fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>> + Send) -> Result<usize> {
+    fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>>) -> Result<usize> {
         let gone = self.write(interrupt, |tx| {
             let mut seqs = select(tx)?;
             seqs.sort_unstable();

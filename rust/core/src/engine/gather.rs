@@ -4,7 +4,8 @@ use std::sync::Arc;
 use super::admit::{Admission, Reached};
 use crate::error::Result;
 use crate::partition::{Entry, Partition, Segment};
-use crate::rank::terms::{Posting, TermMatches};
+use crate::lexical::Posting;
+use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
 
@@ -48,13 +49,20 @@ impl Gathered {
     /// Adds the rows of a partition that are in reach and admitted.
     pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
         for segment in partition.segments() {
-            let in_reach = |entry: &Entry| reached.scope.is_none_or(|scope| entry.scope == scope) && admission.admits(entry);
+            let in_reach =
+                |entry: &Entry| reached.scope.is_none_or(|scope| entry.scope == scope) && admission.admits(entry);
             let numbered = segment.entries().iter().zip(0_u32..);
             let rows: Vec<u32> = numbered.filter(|(entry, _)| in_reach(entry)).map(|(_, row)| row).collect();
             let base = self.len;
             self.len += rows.len();
             if !rows.is_empty() {
-                self.parts.push(Part { partition: Arc::clone(partition), reached, segment: Arc::clone(segment), rows, base });
+                self.parts.push(Part {
+                    partition: Arc::clone(partition),
+                    reached,
+                    segment: Arc::clone(segment),
+                    rows,
+                    base,
+                });
             }
         }
     }

@@ -12,7 +12,10 @@ impl Engine {
         let facts = self.store.facts();
         let int = |value: u64| Stat::Int(i64::try_from(value).unwrap_or(i64::MAX));
         let text = |value: Option<String>| value.map_or(Stat::Missing, Stat::Text);
-        let mut figures = vec![("name", Stat::Text(self.name.clone())), ("path", text(facts.path.map(|path| path.display().to_string())))];
+        let mut figures = vec![
+            ("name", Stat::Text(self.name.clone())),
+            ("path", text(facts.path.map(|path| path.display().to_string()))),
+        ];
         for (kind, count) in Kind::ALL.into_iter().zip(stats.by_kind) {
             figures.push((plural(kind), int(count)));
         }

@@ -23,6 +23,7 @@ mod search;
 mod view;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
 use crate::gate;
@@ -39,6 +40,7 @@ pub struct Engine {
     cache: Cache,
     analyzer: Analyzer,
     name: String,
+    closed: AtomicBool,
 }
 
 impl fmt::Debug for Engine {
@@ -63,19 +65,20 @@ impl Engine {
             },
             interrupt,
         )?;
-        Ok(Self { store, cache: Cache::new(options.cache_mb << 20), analyzer, name: options.name })
+        Ok(Self { store, cache: Cache::new(options.cache_mb << 20), analyzer, name: options.name, closed: AtomicBool::new(false) })
     }
 
     /// Closes the store; later calls are `Error::Closed`. Closing again does nothing.
     pub fn close(&self) {
         let _inside = gate::enter();
+        self.closed.store(true, Ordering::Relaxed);
         self.store.close();
         self.cache.clear();
     }
 
     #[must_use]
     pub fn closed(&self) -> bool {
-        self.store.closed()
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// One read transaction.
@@ -85,7 +88,7 @@ impl Engine {
     }
 
     /// One write transaction; where it erased something, the files are scrubbed afterwards.
-    fn write<T: Send>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T> + Send) -> Result<T> {
+    fn write<T>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.store.write(interrupt, job)
     }

@@ -26,7 +26,11 @@ impl Engine {
             if self.settled(tx.model()?.as_ref(), name, dimension, probe)? {
                 return Ok(());
             }
-            tx.set_model(&NewModel { name: name.to_owned(), dimension: dimension as u32, probe: probe.unwrap_or_default().to_vec() })
+            tx.set_model(&NewModel {
+                name: name.to_owned(),
+                dimension: dimension as u32,
+                probe: probe.unwrap_or_default().to_vec(),
+            })
         })
     }
 
@@ -40,11 +44,18 @@ impl Engine {
     fn settled(&self, found: Option<&Model>, name: &str, dimension: usize, probe: Option<&[f32]>) -> Result<bool> {
         let Some(found) = found else { return Ok(false) };
         if found.dimension as usize != dimension {
-            return Err(Error::Dimension { expected: found.dimension as usize, got: dimension, hint: format!("the collection was made with {:?}: {WAY_OUT}", found.name) });
+            return Err(Error::Dimension {
+                expected: found.dimension as usize,
+                got: dimension,
+                hint: format!("the collection was made with {:?}: {WAY_OUT}", found.name),
+            });
         }
         let Some(probe) = probe else { return Ok(true) };
         if found.name != name {
-            return Err(self.other_model(&format!("the collection was made with the embedder {:?}, not with {name:?}", found.name)));
+            return Err(self.other_model(&format!(
+                "the collection was made with the embedder {:?}, not with {name:?}",
+                found.name
+            )));
         }
         if found.probe.is_empty() {
             return Ok(false);

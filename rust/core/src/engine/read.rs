@@ -5,7 +5,7 @@ use super::remember::is_live;
 use super::request::{Memory, Reach};
 use super::{Engine, filter};
 use crate::error::{Error, Result};
-use crate::store::{Micros, Interrupt, Owners, ReadTx, Scan, Seq};
+use crate::store::{Interrupt, Micros, Owners, ReadTx, Scan, Seq};
 
 impl Engine {
     /// The session's turns in order, not expired, the last `limit`; superseded ones too, since they were said.
@@ -49,7 +49,13 @@ impl Engine {
     }
 
     /// The owner's live keyed facts, by key.
-    pub fn facts(&self, user: Option<&str>, session: Option<&str>, now: Micros, interrupt: Interrupt) -> Result<Vec<Memory>> {
+    pub fn facts(
+        &self,
+        user: Option<&str>,
+        session: Option<&str>,
+        now: Micros,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Memory>> {
         self.read(interrupt, |tx| {
             let Some(owner) = tx.owner(user, session)? else { return Ok(Vec::new()) };
             let mut facts = memories(tx, &tx.keyed_all(owner)?)?;

@@ -197,12 +197,7 @@ impl<'a> Plan<'a> {
 }
 
 /// `_vx_scoring`, with the exact cosine in place of the scan's.
-fn scoring(
-    scene: &Scene,
-    relevance: &Relevance,
-    pooled: &Pooled,
-    similarity: Option<f32>,
-) -> Vec<(&'static str, f64)> {
+fn scoring(scene: &Scene, relevance: &Relevance, pooled: &Pooled, similarity: Option<f32>) -> Vec<(&'static str, f64)> {
     let parts = explain(scene, relevance, pooled);
     let mut scoring: Vec<(&'static str, f64)> =
         similarity.iter().map(|cosine| ("relevance", f64::from(*cosine))).collect();

@@ -6,8 +6,8 @@ use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
 use crate::model::Kind;
-use crate::store::{Micros, self, Interrupt, ReadTx, Scope, Seq, WriteTx};
 use crate::rank::language::question::question_share;
+use crate::store::{self, Interrupt, Micros, ReadTx, Scope, Seq, WriteTx};
 use crate::tokens;
 
 /// A memory with everything that can be known before the transaction.
@@ -49,7 +49,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     };
     let indexed = if new.name.is_some() { &indexed } else { &new.text };
     let row = store::NewMemory {
-        tokens: tokens::estimate(indexed) as u32,
+        tokens: tokens::estimate(indexed),
         words: new.text.unicode_words().count() as u32,
         question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
@@ -78,21 +78,24 @@ pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a
     let expected = tx.model()?.map_or(first, |model| model.dimension as usize);
     match lengths.find(|length| *length != expected) {
         None => Ok(()),
-        Some(got) => Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() }),
+        Some(got) => {
+            Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() })
+        }
     }
 }
 
 /// Stores one memory and what follows from it.
 pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Stored> {
-    let scope = tx.ensure_scope(new.user.as_deref(), new.session.as_deref())?;
     let mut erased = false;
     if new.replace {
+        // Before the scope is asked for: one that becomes empty loses its names.
         match replace(tx, new)? {
             Replaced::Same => return Ok(Stored { id: new.row.id.clone(), erased: false }),
             Replaced::Erased => erased = true,
             Replaced::Nothing => {}
         }
     }
+    let scope = tx.ensure_scope(new.user.as_deref(), new.session.as_deref())?;
     let holder = match &new.row.key {
         Some(key) => tx.keyed(scope.partition, key)?,
         None => None,
@@ -106,6 +109,7 @@ pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Sto
     let inserted = tx.insert(&scope, &new.row)?;
     let mut superseded: Vec<Seq> = holder.iter().map(|holder| holder.seq).collect();
     superseded.extend(judged(tx, &scope, new, now)?);
+    superseded.sort_unstable();
     superseded.dedup();
     for old in superseded {
         tx.supersede(old, inserted.seq, new.row.ts)?;
@@ -146,7 +150,11 @@ enum Replaced {
 fn replace(tx: &WriteTx, new: &Prepared) -> Result<Replaced> {
     let Some(head) = tx.find(&new.row.id)? else { return Ok(Replaced::Nothing) };
     if head.kind != Kind::Document {
-        return Err(Error::Conflict(format!("id {:?} is in use by a {}; give the document another id", new.row.id, head.kind.as_str())));
+        return Err(Error::Conflict(format!(
+            "id {:?} is in use by a {}; give the document another id",
+            new.row.id,
+            head.kind.as_str()
+        )));
     }
     let old = tx.rows(&[head.seq])?;
     let same = old.first().is_some_and(|old| old.text == new.row.text && old.metadata == new.row.metadata);

@@ -180,7 +180,11 @@ impl Range {
 
     /// 0 to 1, and 0 where all are equal.
     fn scale(&self, cosine: f32) -> f64 {
-        if self.high > self.low { f64::from(((cosine - self.low) / (self.high - self.low)).clamp(0.0, 1.0)) } else { 0.0 }
+        if self.high > self.low {
+            f64::from(((cosine - self.low) / (self.high - self.low)).clamp(0.0, 1.0))
+        } else {
+            0.0
+        }
     }
 }
 

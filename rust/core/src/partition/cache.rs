@@ -36,6 +36,7 @@ struct Place {
 }
 
 impl Cache {
+    #[must_use]
     pub fn new(limit_bytes: usize) -> Self {
         Self { limit_bytes, places: Mutex::default() }
     }
@@ -68,19 +69,23 @@ impl Cache {
     }
 
     /// What all the cached partitions take.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.places.lock().bytes
     }
 
     /// How many partitions are cached.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.places.lock().by_partition.len()
     }
 
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes() >= self.limit_bytes
     }
@@ -105,7 +110,8 @@ impl Cache {
         let before = std::mem::replace(&mut place.bytes, bytes);
         places.bytes = places.bytes + bytes - before;
         while places.bytes > self.limit_bytes && places.by_partition.len() > 1 {
-            let oldest = places.by_partition.iter().filter(|(other, _)| **other != id).min_by_key(|(_, place)| place.used);
+            let oldest =
+                places.by_partition.iter().filter(|(other, _)| **other != id).min_by_key(|(_, place)| place.used);
             let Some(oldest) = oldest.map(|(oldest, _)| *oldest) else { return };
             if let Some(gone) = places.by_partition.remove(&oldest) {
                 places.bytes -= gone.bytes;

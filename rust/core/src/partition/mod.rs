@@ -41,10 +41,12 @@ impl Partition {
         Ok(())
     }
 
+    #[must_use]
     pub fn rev(&self) -> i64 {
         self.rev
     }
 
+    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -65,6 +67,7 @@ impl Partition {
     }
 
     /// What the version takes in memory.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.segments.iter().map(|segment| segment.bytes()).sum::<usize>()
     }
@@ -110,7 +113,7 @@ impl Partition {
             self.segments.push(Arc::default());
         }
         let last = self.segments.len() - 1;
-        #[expect(clippy::indexing_slicing, reason = "the vector was just seen not to be empty")]
+        #[expect(clippy::indexing_slicing, reason = "there is a last one: it was pushed if there was none")]
         Arc::make_mut(&mut self.segments[last])
     }
 

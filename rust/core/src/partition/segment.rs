@@ -71,10 +71,6 @@ impl Segment {
         found.and_then(|at| self.feedback.get(at)).map_or(&[], |(_, feedback)| feedback)
     }
 
-    pub fn has_feedback(&self) -> bool {
-        !self.feedback.is_empty()
-    }
-
     pub fn position(&self, seq: Seq) -> Option<usize> {
         self.entries.binary_search_by_key(&seq, |entry| entry.seq).ok()
     }
@@ -131,7 +127,8 @@ impl Segment {
 
     /// What the segment takes in memory.
     pub fn bytes(&self) -> usize {
-        let feedback: usize = self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
+        let feedback: usize =
+            self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
         self.entries.capacity() * size_of::<Entry>() + feedback + self.rows.bytes() + self.postings.bytes()
     }
 }
