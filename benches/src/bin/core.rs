@@ -114,8 +114,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         entropy: [7; 32],
     };
     let engine = Engine::open(options, &never)?;
-    let mut bench =
-        Bench { engine, sessions: argument("sessions", 1), numbers: Numbers::new(3), dimension: argument("dimension", 256) };
+    let mut bench = Bench {
+        engine,
+        sessions: argument("sessions", 1),
+        numbers: Numbers::new(3),
+        dimension: argument("dimension", 256),
+    };
     let recalls: Vec<RecallRequest> = (0..QUERIES).map(|call| bench.recall(call)).collect();
     for recall in &recalls {
         bench.engine.recall(recall, &never)?;

@@ -114,7 +114,22 @@ fn turn_numbers_rise_survive_erasure_and_follow_explicit_ones() {
 #[test]
 fn names_are_compared_byte_for_byte() {
     let store = in_memory();
-    let names = ["john", "johnny", "john_doe", "john-doe", "a%", "a.b", "a:b", "A", "a", " a ", "é", "e\u{301}", "😀", &"x".repeat(3_000)];
+    let names = [
+        "john",
+        "johnny",
+        "john_doe",
+        "john-doe",
+        "a%",
+        "a.b",
+        "a:b",
+        "A",
+        "a",
+        " a ",
+        "é",
+        "e\u{301}",
+        "😀",
+        &"x".repeat(3_000),
+    ];
     for (number, name) in names.into_iter().enumerate() {
         put(&store, name, &turn(&number.to_string(), name));
     }

@@ -11,7 +11,7 @@ use retentive_core::store::Durability;
 
 use crate::door::call;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
-use crate::request::{Given, kind, outcome, vector};
+use crate::request::{Given, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -87,12 +87,7 @@ impl Core {
         call(py, |interrupt| self.0.model(interrupt))
     }
 
-    fn remember(
-        &self,
-        py: Python<'_>,
-        memories: Vec<Given<engine::NewMemory>>,
-        now: i64,
-    ) -> PyResult<Vec<String>> {
+    fn remember(&self, py: Python<'_>, memories: Vec<Given<engine::NewMemory>>, now: i64) -> PyResult<Vec<String>> {
         let memories = given(memories);
         call(py, |interrupt| self.0.remember(memories, now, interrupt))
     }
@@ -110,9 +105,7 @@ impl Core {
         now: i64,
     ) -> PyResult<Vec<(String, String)>> {
         let vector = self::vector(vector)?;
-        call(py, |interrupt| {
-            self.0.judge_candidates(text, vector.as_deref(), user, session, limit, now, interrupt)
-        })
+        call(py, |interrupt| self.0.judge_candidates(text, vector.as_deref(), user, session, limit, now, interrupt))
     }
 
     fn feedback(
@@ -217,13 +210,7 @@ impl Core {
         Ok(found.map(Memory::from))
     }
 
-    fn facts(
-        &self,
-        py: Python<'_>,
-        user: Option<&str>,
-        session: Option<&str>,
-        now: i64,
-    ) -> PyResult<Vec<Memory>> {
+    fn facts(&self, py: Python<'_>, user: Option<&str>, session: Option<&str>, now: i64) -> PyResult<Vec<Memory>> {
         call(py, |interrupt| self.0.facts(user, session, now, interrupt)).map(all)
     }
 
@@ -237,13 +224,7 @@ impl Core {
         found.into_iter().map(|parts| parts.map(|parts| matrix(py, &parts)).transpose()).collect()
     }
 
-    fn count(
-        &self,
-        py: Python<'_>,
-        reach: Given<engine::Reach>,
-        filter: Option<&str>,
-        now: i64,
-    ) -> PyResult<usize> {
+    fn count(&self, py: Python<'_>, reach: Given<engine::Reach>, filter: Option<&str>, now: i64) -> PyResult<usize> {
         call(py, |interrupt| self.0.count(&reach.0, filter, now, interrupt))
     }
 

@@ -17,12 +17,10 @@ fn raise(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         Error::InvalidInput(_) => plain(py, "InvalidInputError", message),
         Error::Conflict(_) => plain(py, "ConflictError", message),
         Error::Closed(_) => plain(py, "ClosedError", message),
-        Error::Dimension { expected, got, .. } => {
-            build(py, "DimensionError", message, |with| {
-                with.set_item("expected", expected)?;
-                with.set_item("got", got)
-            })
-        }
+        Error::Dimension { expected, got, .. } => build(py, "DimensionError", message, |with| {
+            with.set_item("expected", expected)?;
+            with.set_item("got", got)
+        }),
         Error::NotFound { id } => build(py, "NotFoundError", message, |with| with.set_item("id", id)),
         Error::Configuration { hint, .. } => {
             build(py, "ConfigurationError", message, |with| with.set_item("hint", hint))

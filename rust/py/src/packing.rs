@@ -122,15 +122,8 @@ pub fn validate_filter(py: Python<'_>, filter: &str) -> PyResult<()> {
 /// The decayed sum of `feedback`, pairs of an outcome and its time.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
-pub fn feedback_score(
-    py: Python<'_>,
-    feedback: Vec<(String, i64)>,
-    now: i64,
-    half_life_days: f64,
-) -> PyResult<f64> {
-    let outcomes: Vec<(i8, i64)> = feedback
-        .iter()
-        .map(|(name, at)| Ok((outcome(py, name)?.sign(), *at)))
-        .collect::<PyResult<_>>()?;
+pub fn feedback_score(py: Python<'_>, feedback: Vec<(String, i64)>, now: i64, half_life_days: f64) -> PyResult<f64> {
+    let outcomes: Vec<(i8, i64)> =
+        feedback.iter().map(|(name, at)| Ok((outcome(py, name)?.sign(), *at))).collect::<PyResult<_>>()?;
     Ok(rank::decay::feedback_score(&outcomes, now, half_life_days))
 }

@@ -67,7 +67,11 @@ pub struct AdditiveCount<'a> {
 impl AdditiveCount<'static> {
     /// The built-in estimate.
     pub const fn built_in() -> Self {
-        Self { units: &tokens::units, newline: tokens::NEWLINE_UNITS, tokens: &|units| tokens::tokens_for(units) as u64 }
+        Self {
+            units: &tokens::units,
+            newline: tokens::NEWLINE_UNITS,
+            tokens: &|units| tokens::tokens_for(units) as u64,
+        }
     }
 }
 

@@ -62,7 +62,13 @@ const ROLES: [&str; 5] = ["user", "assistant", "system", "tool", "developer"];
 fn push_speaker(out: &mut String, line: &Line) {
     let (name, role) = (line.name.map(speaker).unwrap_or_default(), speaker(line.role));
     let poses = ROLES.iter().any(|role| name.eq_ignore_ascii_case(role));
-    let shown = if poses { [role, name].join(" ") } else if name.is_empty() { role } else { name };
+    let shown = if poses {
+        [role, name].join(" ")
+    } else if name.is_empty() {
+        role
+    } else {
+        name
+    };
     out.push_str(if shown.is_empty() { UNNAMED } else { &shown });
     out.push_str(": ");
 }
