@@ -49,7 +49,8 @@ def table(result: Mapping[str, Any]) -> str:
     dataset = result["dataset"]
     rows = result["rows"]
     asked = f"{dataset['questions']:,} questions with labelled evidence"
-    over = f"{dataset['conversations']:,} conversations, {dataset['turns']:,} turns"
+    conversations = "conversation" if dataset["conversations"] == 1 else "conversations"
+    over = f"{dataset['conversations']:,} {conversations}, {dataset['turns']:,} turns"
     embedder = f"{result['embedder']['name']} ({result['embedder']['dimension']} dimensions)"
     lines = [
         f"{dataset['name']} ({dataset['file']}): {asked}, {over}",
