@@ -168,7 +168,7 @@ def context_block(db: Collection) -> None:
     check(len(block.dropped) > 0, f"{len(block.dropped)} more were considered and left out, each with its reason:")
     dropped = list(block.dropped)[:5]
     for item, (_, reason) in zip(db.get([memory for memory, _ in dropped]), dropped, strict=True):
-        quote(f"{reason}: {line_of(item) if item else 'gone'}", "    ", "dim")
+        quote(f"{reason}: {line_of(item)}", "    ", "dim")
     if len(block.dropped) > len(dropped):
         quote(f"... and {len(block.dropped) - len(dropped)} more", "    ", "dim")
 
@@ -200,7 +200,7 @@ def consolidation(db: Collection) -> None:
         report.turns_removed == before - 6 and len(left) == 6,
         f"{report.turns_removed} turns became {len(report.fact_ids)} facts, the last 6 turns are kept:",
     )
-    facts = [fact for fact in db.get(list(report.fact_ids)) if fact]
+    facts = db.get(list(report.fact_ids))
     for fact in facts[:6]:
         quote(line_of(fact), "    ")
     quote(f"... and {len(facts) - 6} more", "    ", "dim")

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -242,7 +243,7 @@ def test_command_writes_raw_figures_as_json(locomo_file, tmp_path, capsys):
     assert result["dataset"]["questions"] == 3
     assert result["dataset"]["turns"] == 5
     assert result["embedder"] == {"name": "hash-64", "dimension": 64}
-    assert result["retentive"]["version"] == retentive.__version__
+    assert result["retentive"]["version"] == version("retentive")
     assert {"cpu", "cores", "python", "system"} <= set(result["machine"])
     assert result["settings"]["top"] == [1, 3]
     keys = ["recall@1", "search@1", "recall@3", "search@3", "context:40", "recall:40", "search:40"]

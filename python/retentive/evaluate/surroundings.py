@@ -6,10 +6,9 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import retentive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def describe(settings: Settings, tops: Sequence[int], budgets: Sequence[int], limit: int | None) -> dict[str, Any]:
     """Return the parts of the figures that describe a run."""
     return {
-        "retentive": {"version": retentive.__version__, "commit": commit()},
+        "retentive": {"version": version("retentive"), "commit": commit()},
         "embedder": {"name": settings.embedder.name, "dimension": settings.embedder.dimension},
         "settings": {"top": list(tops), "budget": list(budgets), "limit": limit, "signals": dict(settings.signals)},
         "machine": machine(),
