@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from demo_processes import in_another_process
 from demo_script import KITCHEN, NOW, PORTUGUESE, Script, day
-from demo_stage import ask, bars, check, framed, line_of, paint, quote, say
+from demo_stage import ask, bars, check, framed, line_of, quote, say
 from retentive import Collection, ConversationMemory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from retentive import Result
@@ -46,7 +47,7 @@ def recall_with_parts(db: Collection) -> None:
         print()
         quote(line_of(hit), f"{rank}. ")
         if rank == 1:
-            bars({"score": hit.score, **hit.metadata["_vx_scoring"]})
+            _parts(hit)
         else:
             quote(f"score {hit.score:.3f}, cosine {hit.similarity or 0:.3f}", "   ", "dim")
     print()
@@ -60,6 +61,7 @@ def recall_with_parts(db: Collection) -> None:
 def correction(db: Collection, ids: dict[str, str]) -> None:
     """A turn is corrected: what was said stays in the thread, and is not recalled."""
     old = next(memory for text, memory in ids.items() if text.startswith("As a PDF please"))
+    say("What was true in March need not be true in April.")
     question = "In which format should summaries be sent?"
     ask(f"Maya: {question}")
     before = db.recall(question, user="maya", limit=5, now=NOW)
@@ -136,6 +138,7 @@ def keyed_fact(db: Collection) -> None:
 
 def nothing_relevant(db: Collection) -> None:
     """A question that nothing in memory answers."""
+    say("Most questions to an assistant are about something that was never talked about.")
     question = "How does the garbage collector of a Java virtual machine choose its generations?"
     ask(f"Maya: {question}")
     hits = db.recall(question, user="maya", now=NOW)
@@ -155,6 +158,7 @@ def context_block(db: Collection) -> None:
         session=KITCHEN,
         timestamp=day("04-03"),
     )
+    say("Before each call of a model: what is pinned, what was said last, and what is recalled, in one text.")
     question = "When are the worktop and the plumber coming, and what do they cost?"
     ask(f"Maya: {question}")
     block = db.context(question, session=KITCHEN, user="maya", token_budget=300, recent_turns=4, limit=20, now=NOW)
@@ -217,6 +221,7 @@ def consolidation(db: Collection) -> None:
 
 def forgetting(db: Collection, folder: Path) -> None:
     """What is forgotten is gone from the files, not only from the answers."""
+    say("Maya gave the builders the code of a key box, and asked to be reminded to take it back.")
     question = "What is the code of the key box?"
     ask(f"Maya: {question}")
     hits = [hit for hit in db.recall(question, user="maya", limit=5, now=NOW) if KEY_BOX_CODE in hit.text]
@@ -261,11 +266,23 @@ def restart(db: Collection, folder: Path) -> None:
     )
 
 
-def _list(hits: Any, marked: str | None) -> None:
-    hit: Result
+def _parts(hit: Result) -> None:
+    """Draw what a score is made of: first what is blended, then the signals whose sum is the relevance."""
+    scoring = hit.metadata["_vx_scoring"]
+    blended = ("relevance_norm", "recency", "feedback")
+    quote(f"score {hit.score:.3f}, cosine {hit.similarity or 0:.3f}, from", "   ", "dim")
+    bars({name: scoring[name] for name in blended})
+    quote("and the relevance, over all of Jonas's memories, from", "   ", "dim")
+    bars({name: value for name, value in scoring.items() if name not in {*blended, "relevance"}})
+
+
+def _list(hits: Iterable[Result], marked: str | None) -> None:
+    """Print results on a line each, the marked one in bold."""
     for hit in hits:
-        mark = paint(" > ", "bold") if hit.id == marked else "   "
-        quote(line_of(hit), mark if hit.id != marked else " > ", *(["bold"] if hit.id == marked else []))
+        if hit.id == marked:
+            quote(line_of(hit), " > ", "bold")
+        else:
+            quote(line_of(hit), "   ")
 
 
 def _times(count: int) -> str:
