@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import TokenVectors, embedder_for
 from retentive.evaluate.progress import Progress
 from retentive.evaluate.report import _grid
+from retentive.evaluate.surroundings import installed_version
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
@@ -243,7 +243,7 @@ def test_command_writes_raw_figures_as_json(locomo_file, tmp_path, capsys):
     assert result["dataset"]["questions"] == 3
     assert result["dataset"]["turns"] == 5
     assert result["embedder"] == {"name": "hash-64", "dimension": 64}
-    assert result["retentive"]["version"] == version("retentive")
+    assert result["retentive"]["version"] == installed_version()
     assert {"cpu", "cores", "python", "system"} <= set(result["machine"])
     assert result["settings"]["top"] == [1, 3]
     keys = ["recall@1", "search@1", "recall@3", "search@3", "context:40", "recall:40", "search:40"]

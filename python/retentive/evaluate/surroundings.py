@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
 def describe(settings: Settings, tops: Sequence[int], budgets: Sequence[int], limit: int | None) -> dict[str, Any]:
     """Return the parts of the figures that describe a run."""
     return {
-        "retentive": {"version": version("retentive"), "commit": commit()},
+        "retentive": {"version": installed_version(), "commit": commit()},
         "embedder": {"name": settings.embedder.name, "dimension": settings.embedder.dimension},
         "settings": {"top": list(tops), "budget": list(budgets), "limit": limit, "signals": dict(settings.signals)},
         "machine": machine(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def installed_version() -> str:
+    """Return the package's version; `not installed` where it runs from a source tree."""
+    try:
+        return version("retentive")
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def machine() -> dict[str, Any]:
