@@ -1,0 +1,214 @@
+"""Consolidation: old turns become a few facts, by the caller's summarizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from retentive import _clock, _core, _ids, _times, _validate
+from retentive._constants import FACT, PINNED
+from retentive._errors import ConflictError, InvalidInputError, SummarizeError
+from retentive._remember import normalised_key
+from retentive._remember_many import Progress, check_callable
+from retentive._results import ConsolidationReport
+from retentive.tokens import callable_name
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from retentive._engine import Engine
+    from retentive._requests import NewMemory
+    from retentive.memory import ConversationMemory
+
+Summarize: TypeAlias = Callable[[list[dict[str, str]]], Sequence[str | Mapping[str, Any]]]
+
+_FACT_FIELDS = frozenset({"text", "turns", "key", "pinned"})
+_ATTEMPTS = 5  # at a batch whose turns somebody else keeps changing
+
+
+class Fact(NamedTuple):
+    """One fact of a summary, checked."""
+
+    text: str
+    turns: list[_core.Memory]
+    key: str | None
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of one consolidation, checked."""
+
+    session: str
+    user: str | None
+    keep_recent: int
+    before: int | None
+    batch_turns: int
+    delete: bool
+    pinned: bool
+    now: int
+
+
+def checked_request(
+    session: str,
+    user: str | None,
+    keep_recent: int,
+    older_than: float | datetime | str | None,
+    batch_turns: int,
+    delete: bool,
+    pinned: bool,
+    now: _times.Instant | None,
+) -> Request:
+    """Return the arguments of `Collection.consolidate` that are not callables, checked."""
+    instant = _times.instant_or("now", now, _clock.now())
+    return Request(
+        session=_validate.named_session(session),
+        user=_validate.owner(user),
+        keep_recent=_validate.integer("keep_recent", keep_recent),
+        before=_times.before(older_than, instant),
+        batch_turns=_validate.integer("batch_turns", batch_turns, at_least=1),
+        delete=_validate.boolean("delete", delete),
+        pinned=_validate.boolean("pinned", pinned),
+        now=instant,
+    )
+
+
+def consolidate(
+    engine: Engine,
+    settings: ConversationMemory,
+    request: Request,
+    summarize: Summarize,
+    progress: Progress | None,
+) -> ConsolidationReport:
+    """Summarise batch by batch; see `Collection.consolidate`."""
+    if not callable(summarize):
+        raise InvalidInputError(f"summarize is {_validate.shown(summarize)}, expected a callable")
+    check_callable("progress", progress)
+    report = ConsolidationReport(request.session, (), (), 0)
+    attempts = 0
+    while turns := _next_batch(engine, request, report):
+        try:
+            facts = _facts(summarize, turns, request.pinned)
+        except SummarizeError as error:
+            error.report = report
+            raise
+        committed = _commit(engine, settings, request, turns, facts)
+        if committed is None:
+            attempts += 1
+            if attempts == _ATTEMPTS:
+                raise ConflictError(f"the turns changed during {_ATTEMPTS} summaries, expected them to rest; try later")
+            continue
+        attempts = 0
+        fact_ids, removed = committed
+        report = ConsolidationReport(
+            session=report.session,
+            turn_ids=(*report.turn_ids, *[turn.id for turn in turns]),
+            fact_ids=(*report.fact_ids, *fact_ids),
+            turns_removed=report.turns_removed + removed,
+        )
+        if progress is not None:
+            progress(len(report.turn_ids), None)
+    return report
+
+
+def _next_batch(engine: Engine, request: Request, report: ConsolidationReport) -> list[_core.Memory]:
+    return engine.core.consolidation_batch(
+        request.session,
+        request.user,
+        request.keep_recent,
+        request.before,
+        request.batch_turns,
+        request.now,
+        () if request.delete else report.turn_ids,
+    )
+
+
+def _commit(
+    engine: Engine, settings: ConversationMemory, request: Request, turns: list[_core.Memory], facts: list[Fact]
+) -> tuple[list[str], int] | None:
+    vectors = engine.embedding.documents([fact.text for fact in facts])
+    rows: list[tuple[NewMemory, list[str]]] = []
+    for fact, parts in zip(facts, vectors, strict=True):
+        row = _row(settings, request, fact)
+        row["vectors"] = parts
+        rows.append((row, [turn.id for turn in fact.turns]))
+    return engine.core.commit_consolidation([turn.id for turn in turns], rows, request.delete, request.now)
+
+
+def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemory:
+    kind = PINNED if fact.pinned else FACT
+    ts = max(turn.ts for turn in fact.turns)
+    return {
+        "id": _ids.memory_id(),
+        "text": fact.text,
+        "kind": kind,
+        "user": request.user,
+        "session": request.session,
+        "role": None,
+        "name": None,
+        "key": fact.key,
+        "turn": None,
+        "ts": ts,
+        "expires": _times.expiry(ts, settings.ttl_of(kind)),
+        "metadata": None,
+        "vectors": None,
+        "judge": None,
+        "supersedes": (),
+        "replace": False,
+    }
+
+
+def _facts(summarize: Summarize, turns: list[_core.Memory], pinned: bool) -> list[Fact]:
+    """Call the summarizer and check what it returned.
+
+    Raises:
+        SummarizeError: it raised, or returned something else than a list of facts.
+    """
+    name = callable_name(summarize)
+    try:
+        returned: object = summarize([_said(turn) for turn in turns])
+    except Exception as error:
+        raise SummarizeError(f"the summarizer {name} raised {type(error).__name__}") from error
+    if isinstance(returned, str | bytes) or not isinstance(returned, Sequence):
+        raise SummarizeError(
+            f"the summarizer {name} returned {type(returned).__name__}, expected a list of strings or mappings; "
+            "[] where nothing is worth keeping"
+        )
+    try:
+        return [_fact(item, turns, pinned) for item in returned]
+    except InvalidInputError as error:
+        raise SummarizeError(f"the summarizer {name} returned a list in which {error}") from error
+
+
+def _said(turn: _core.Memory) -> dict[str, str]:
+    said = {"role": turn.role or "user", "text": turn.text, "ts": _times.to_iso(turn.ts)}
+    return said if turn.name is None else said | {"name": turn.name}
+
+
+def _fact(item: object, turns: list[_core.Memory], pinned: bool) -> Fact:
+    if isinstance(item, str):
+        return Fact(_validate.text(item, "a fact"), turns, None, pinned)
+    if not isinstance(item, Mapping):
+        raise InvalidInputError(f"an item is {_validate.shown(item)}, expected a string or a mapping")
+    if not item.keys() <= _FACT_FIELDS:
+        unknown = min(map(str, item.keys() - _FACT_FIELDS))
+        raise InvalidInputError(f"a fact has the field {unknown!r}, expected of {sorted(_FACT_FIELDS)}")
+    key = item.get("key")
+    own_pinned = item.get("pinned")
+    return Fact(
+        text=_validate.text(item.get("text"), "a fact's text"),
+        turns=_cited(item.get("turns"), turns),
+        key=None if key is None else normalised_key(key),
+        pinned=pinned if own_pinned is None else _validate.boolean("a fact's pinned", own_pinned),
+    )
+
+
+def _cited(indexes: object, turns: list[_core.Memory]) -> list[_core.Memory]:
+    if indexes is None:
+        return turns
+    cited = {_validate.integer("a turn's index", index) for index in _validate.items(indexes, "turns", "indexes")}
+    if not cited or max(cited) >= len(turns):
+        got = f"has the index {max(cited)}" if cited else "is empty"
+        raise InvalidInputError(f"a fact's turns {got}, expected indexes of 0 to {len(turns) - 1}")
+    return [turns[index] for index in sorted(cited)]

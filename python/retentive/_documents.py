@@ -1,0 +1,95 @@
+"""Plain documents: texts without kind or session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from retentive import _clock, _ids, _json, _validate
+from retentive._constants import DOCUMENT
+from retentive._errors import InvalidInputError
+from retentive._remember_many import TRANSACTION, Item, Progress, check_callable, embed, tell_stored
+from retentive._vectors import given_vectors
+
+if TYPE_CHECKING:
+    from retentive._engine import Engine
+    from retentive._requests import NewMemory
+
+
+def add(
+    engine: Engine,
+    texts: str | Iterable[str],
+    metadata: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None,
+    ids: str | Sequence[str] | None,
+    vectors: object,
+    progress: Progress | None,
+) -> list[str]:
+    """Store documents; see `Collection.add`."""
+    check_callable("progress", progress)
+    if isinstance(texts, str):
+        texts = [texts]
+        metadata = [metadata] if isinstance(metadata, Mapping) else metadata
+        ids = [ids] if isinstance(ids, str) else ids
+        vectors = _one_row(vectors)
+    items = _items(_validate.items(texts, "texts", "texts"), metadata, ids, vectors)
+    stored: list[str] = []
+    try:
+        for start in range(0, len(items), TRANSACTION):
+            chunk = items[start : start + TRANSACTION]
+            embed(engine, chunk)
+            stored += engine.core.remember([item.memory for item in chunk], _clock.now())
+            if progress is not None:
+                progress(len(stored), len(items))
+    except BaseException as error:  # also Ctrl-C: whoever catches it learns where to go on
+        tell_stored(error, len(stored))
+        raise
+    return stored
+
+
+def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object) -> list[Item]:
+    count = len(texts)
+    checked = [_validate.text(text, f"texts[{index}]") for index, text in enumerate(texts)]
+    names = [_ids.document_id(text) for text in checked] if ids is None else _validate.memory_ids(ids)
+    metadatas = [None] * count if metadata is None else _validate.items(metadata, "metadata", "dicts, one a text")
+    for name, given in (("ids", names), ("metadata", metadatas)):
+        if len(given) != count:
+            raise InvalidInputError(f"{name} has {len(given)} items, expected {count}, one a text")
+    rows = [None] * count if vectors is None else given_vectors(vectors, count)
+    now = _clock.now()
+    return [
+        Item(_document(name, text, own, now), judged=False, vector=row)
+        for name, text, own, row in zip(names, checked, metadatas, rows, strict=True)
+    ]
+
+
+def _document(name: str, text: str, metadata: Mapping[str, Any] | None, now: int) -> NewMemory:
+    return {
+        "id": name,
+        "text": text,
+        "kind": DOCUMENT,
+        "user": None,
+        "session": None,
+        "role": None,
+        "name": None,
+        "key": None,
+        "turn": None,
+        "ts": now,
+        "expires": None,
+        "metadata": _json.metadata_text(metadata),
+        "vectors": None,
+        "judge": None,
+        "supersedes": (),
+        "replace": True,
+    }
+
+
+def _one_row(vectors: Any) -> Any:
+    """Return the vectors of a single text as rows: `[d]` is one too."""
+    if vectors is None:
+        return None
+    import numpy as np
+
+    try:
+        return np.atleast_2d(vectors)
+    except (TypeError, ValueError):
+        return vectors  # refused where rows are checked, with its name

@@ -1,0 +1,98 @@
+"""The caller's judge: does a new text contradict what is remembered?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from retentive import _validate
+from retentive._constants import TURN
+from retentive._errors import ConfigurationError, JudgeError
+from retentive.tokens import callable_name
+
+if TYPE_CHECKING:
+    from retentive._engine import Engine
+    from retentive._requests import NewMemory
+    from retentive.memory import ConversationMemory
+
+Judge: TypeAlias = Callable[[str, list[str]], Iterable[bool]]
+
+OK = "ok"
+FAILED = "failed"
+
+logger = logging.getLogger("retentive")
+
+
+def wanted(settings: ConversationMemory, kind: str, check: object) -> bool:
+    """Return whether a judge must see a new memory: facts and pinned facts, others only with `check=True`."""
+    if check is not None and _validate.boolean("check", check):
+        if settings.judge is None:
+            raise ConfigurationError(
+                "check is True without a judge", hint="pass judge= to ConversationMemory and set it as db.memory"
+            )
+        return True
+    return check is None and settings.judge is not None and kind != TURN
+
+
+def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: int) -> None:
+    """Ask the judge about the nearest facts of the same owner, and write its verdict into `memory`.
+
+    Raises:
+        JudgeError: the judge failed and `on_judge_error` is "raise".
+    """
+    judge = settings.judge
+    vectors = memory["vectors"]
+    if judge is None:
+        return
+    candidates = engine.core.judge_candidates(
+        memory["text"],
+        None if vectors is None else vectors[0],
+        memory["user"],
+        memory["session"],
+        settings.judge_candidates,
+        now,
+    )
+    if not candidates:
+        return
+    try:
+        verdicts = _verdicts(judge, memory["text"], [text for _, text in candidates])
+    except JudgeError as error:
+        if settings.on_judge_error == "raise":
+            raise
+        # No text: what the judge raised may quote one.
+        cause = type(error.__cause__).__name__ if error.__cause__ else "a bad answer"
+        logger.warning(
+            "the judge %s failed (%s) on %s: stored, nothing superseded", callable_name(judge), cause, memory["id"]
+        )
+        memory["judge"] = FAILED
+        return
+    memory["judge"] = OK
+    memory["supersedes"] = [old for (old, _), verdict in zip(candidates, verdicts, strict=True) if verdict]
+
+
+def _verdicts(judge: Judge, text: str, candidates: list[str]) -> list[bool]:
+    name = callable_name(judge)
+    expected = f"{len(candidates)} bools, one a candidate"
+    try:
+        returned: object = judge(text, list(candidates))
+        verdicts = _listed(returned)
+    except Exception as error:
+        raise JudgeError(f"the judge {name} raised {type(error).__name__}") from error
+    if verdicts is None:
+        raise JudgeError(f"the judge {name} returned {type(returned).__name__}, expected {expected}")
+    wrong = next((type(verdict).__name__ for verdict in verdicts if not _is_bool(verdict)), None)
+    if wrong is not None or len(verdicts) != len(candidates):
+        got = f"a {wrong} among them" if wrong else f"{len(verdicts)} of them"
+        raise JudgeError(f"the judge {name} returned {got}, expected {expected}")
+    return [bool(verdict) for verdict in verdicts]
+
+
+def _listed(returned: object) -> list[object] | None:
+    if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+        return None
+    return list(returned)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"  # numpy's

@@ -1,0 +1,65 @@
+"""Opening a collection: its arguments, checked, and the file they name."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from retentive import _validate
+from retentive._core import Core
+from retentive._errors import InvalidInputError
+
+DURABILITIES = ("full", "normal")
+
+
+def open_core(
+    name: str,
+    path: str | os.PathLike[str] | None,
+    durability: str,
+    language: str,
+    cache_mb: int,
+    busy_timeout_s: float,
+    readonly: bool,
+) -> tuple[Core, Path | None]:
+    """Return the open core and its file. Only SQLite ever opens that file."""
+    _validate.collection_name(name)
+    _validate.choice("durability", durability, DURABILITIES)
+    if not isinstance(language, str):
+        raise InvalidInputError(f"language is {_validate.shown(language)}, expected a name like 'english'")
+    cache_mb = _validate.integer("cache_mb", cache_mb, at_least=1)
+    busy_timeout_s = _validate.number("busy_timeout_s", busy_timeout_s, at_least=0)
+    _validate.boolean("readonly", readonly)
+    file = None if path is None else _file(name, path, readonly)
+    core = Core(
+        None if file is None else str(file),
+        name=name,
+        language=language,
+        durability=durability,
+        cache_mb=cache_mb,
+        busy_timeout_s=busy_timeout_s,
+        readonly=readonly,
+        entropy=os.urandom(32),
+    )
+    return core, file
+
+
+def _file(name: str, path: object, readonly: bool) -> Path:
+    """Return the file of a collection, absolute: a later change of folder must not move it.
+
+    A folder whose parent exists is made; anything else that is missing is the system's `FileNotFoundError`.
+    """
+    try:
+        folder_name = os.fspath(path)  # type: ignore[call-overload]
+    except TypeError:
+        folder_name = None
+    if not isinstance(folder_name, str) or folder_name in {"", ":memory:"} or "\0" in folder_name:
+        raise InvalidInputError(
+            f"path is {_validate.shown(path)}, expected a folder; None keeps the collection in memory"
+        )
+    folder = Path(folder_name).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if not readonly:
+        folder.mkdir(exist_ok=True)
+    return folder / f"{name}.db"

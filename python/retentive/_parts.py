@@ -1,0 +1,44 @@
+"""Texts longer than a model's window, in parts that fit."""
+
+from __future__ import annotations
+
+import re
+
+from retentive import _core
+
+_SENTENCE = re.compile(r".+?(?:[.!?。！？…]+[\"'”’)\]]*(?=\s)|\n|$)\s*", re.DOTALL)
+_MARGIN = 0.8  # the estimate may be that much under the model's own count
+
+
+def split(text: str, window: int | None) -> list[str]:
+    """Return `text` in parts of whole sentences, each of about `window` tokens at most; whole where that is enough."""
+    if window is None or len(text) <= window * _MARGIN:
+        return [text]
+    room = max(int(window * _MARGIN), 1)
+    if _core.estimate_tokens(text) <= room:
+        return [text]
+    parts: list[str] = []
+    part, used = "", 0
+    for piece in _pieces(text, room):
+        tokens = _core.estimate_tokens(piece)
+        if part and used + tokens > room:
+            parts.append(part)
+            part, used = "", 0
+        part += piece
+        used += tokens
+    parts.append(part)
+    return [part for part in parts if not part.isspace()]
+
+
+def _pieces(text: str, room: int) -> list[str]:
+    """Return sentences, and of those that are too long on their own, slices."""
+    pieces: list[str] = []
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group()
+        tokens = _core.estimate_tokens(sentence)
+        if tokens <= room:
+            pieces.append(sentence)
+            continue
+        step = max(len(sentence) * room // tokens, 1)
+        pieces += [sentence[start : start + step] for start in range(0, len(sentence), step)]
+    return pieces

@@ -1,0 +1,102 @@
+"""Recall: what matters now, for a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from retentive import _clock, _json, _times, _validate
+from retentive._constants import KINDS, User
+from retentive._embedding import DEFAULT_DENSE_WEIGHT
+from retentive._engine import Engine, reach
+from retentive._reading import limits, mode_of, score_gap, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from retentive._requests import RecallRequest
+    from retentive._results import Results
+    from retentive.memory import ConversationMemory
+
+
+class RecallOptions(TypedDict, total=False):
+    """The keywords of `recall` that `context` passes on."""
+
+    score_gap: float | None
+    kinds: Iterable[str]
+    include_superseded: bool
+    mode: str | None
+    exclude_ids: Iterable[str]
+    filter: Mapping[str, Any] | None
+    min_relevance: float | Literal["auto"] | None
+    as_of: _times.Instant | None
+
+
+def recall(
+    engine: Engine,
+    settings: ConversationMemory,
+    query: str,
+    session: str | None,
+    limit: int | None,
+    token_budget: int | None,
+    now: _times.Instant | None,
+    user: User,
+    options: RecallOptions,
+) -> Results:
+    """Recall within a limit and a budget; see `Collection.recall`."""
+    start = _clock.stopwatch()
+    session, user = _validate.session(session), _validate.user(user)
+    request = recall_request(engine, settings, query, user, session, limit, token_budget, now, options)
+    ranked = engine.core.recall(request)
+    return selected(
+        engine,
+        ranked,
+        verb="recall",
+        query=query,
+        mode=request["mode"],
+        limit=request["limit"],
+        token_budget=request["token_budget"],
+        start=start,
+    )
+
+
+def recall_request(
+    engine: Engine,
+    settings: ConversationMemory,
+    query: str,
+    user: User,
+    session: str | None,
+    limit: int | None,
+    token_budget: int | None,
+    now: _times.Instant | None,
+    options: RecallOptions,
+) -> RecallRequest:
+    """Return the request, everything checked and the query embedded."""
+    _validate.text(query, "query")
+    limit, token_budget = limits(limit, token_budget)
+    mode = mode_of(options.get("mode"))
+    min_relevance = options.get("min_relevance", "auto")
+    if min_relevance != "auto" and min_relevance is not None:
+        min_relevance = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
+    request: RecallRequest = {
+        "query": query,
+        "vector": None,
+        "reach": reach(user, session),
+        "limit": limit,
+        "token_budget": token_budget,
+        "score_gap": score_gap(options.get("score_gap")),
+        "kinds": _validate.kinds(options.get("kinds", KINDS)),
+        "include_superseded": _validate.boolean("include_superseded", options.get("include_superseded", False)),
+        "mode": mode,
+        "now": _times.instant_or("now", now, _clock.now()),
+        "as_of": _times.instant_or_none("as_of", options.get("as_of")),
+        "exclude_ids": _validate.memory_ids(options.get("exclude_ids", ()), "exclude_ids"),
+        "filter": _json.filter_text(options.get("filter")),
+        "min_relevance": None if min_relevance == "auto" else min_relevance,
+        "refusal_floor": None,
+        "settings": settings.native(DEFAULT_DENSE_WEIGHT),
+    }
+    if mode != "lexical":  # which never touches the embedder
+        request["vector"] = engine.embedding.query(query)
+        request["settings"] = settings.native(engine.embedding.dense_weight)
+        request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
+    return request

@@ -1,0 +1,114 @@
+"""Remembering one memory: fields to a row, a judge's verdict, one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retentive import _clock, _core, _ids, _json, _judge, _times, _validate
+from retentive._constants import FACT, KINDS, PINNED, TURN
+from retentive._errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from retentive._engine import Engine
+    from retentive._requests import NewMemory
+    from retentive.memory import ConversationMemory
+
+
+def remember(engine: Engine, settings: ConversationMemory, check: bool | None, fields: Mapping[str, Any]) -> str:
+    """Store one memory; see `Collection.remember`."""
+    now = _clock.now()
+    memory = new_memory(settings, now, **fields)
+    judged = _judge.wanted(settings, memory["kind"], check)
+    memory["vectors"] = engine.embedding.documents([rendered(memory)])[0]
+    if judged:
+        _judge.apply(engine, settings, memory, now)
+    return engine.core.remember([memory], now)[0]
+
+
+def rendered(memory: NewMemory) -> str:
+    """Return what is embedded: the text, after the speaker's name where it has one."""
+    name = memory["name"]
+    return memory["text"] if name is None else f"{name}: {memory['text']}"
+
+
+def new_memory(
+    settings: ConversationMemory,
+    now: int,
+    text: str,
+    session: str | None = None,
+    role: str = "user",
+    turn: int | None = None,
+    timestamp: _times.Instant | None = None,
+    pinned: bool = False,
+    kind: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    id: str | None = None,
+    ttl_days: float | None = None,
+    user: str | None = None,
+    key: str | None = None,
+    name: str | None = None,
+) -> NewMemory:
+    """Return the row of a memory, every field checked; without vectors yet."""
+    kind = kind_of(kind, pinned)
+    session = _validate.session(session)
+    ts = _times.instant_or("timestamp", timestamp, now)
+    days = settings.ttl_of(kind) if ttl_days is None else _times.ttl_days(ttl_days)
+    return {
+        "id": _ids.memory_id() if id is None else _validate.memory_id(id),
+        "text": _validate.text(text),
+        "kind": kind,
+        "user": None if user is None else _validate.owner(user),
+        "session": session,
+        "role": role if role == "user" else _validate.label(role, "role"),
+        "name": None if name is None else _validate.label(name, "name"),
+        "key": None if key is None else key_of(key, kind),
+        "turn": None if turn is None else _turn_number(turn, kind, session),
+        "ts": ts,
+        "expires": _times.expiry(ts, days),
+        "metadata": _json.metadata_text(metadata),
+        "vectors": None,
+        "judge": None,
+        "supersedes": (),
+        "replace": False,
+    }
+
+
+def kind_of(kind: object, pinned: object) -> str:
+    """Return the kind that `kind=` and `pinned=` mean together."""
+    if not _validate.boolean("pinned", pinned):
+        return TURN if kind is None else _validate.choice("kind", kind, KINDS)
+    if kind is None or _validate.choice("kind", kind, KINDS) in {FACT, PINNED}:
+        return PINNED
+    raise InvalidInputError('pinned is True with kind="turn", expected a fact; only facts can be pinned')
+
+
+def key_of(key: object, kind: str) -> str:
+    """Return a key, trimmed and case-folded."""
+    if kind == TURN:
+        raise InvalidInputError('key is given for a turn, expected a fact; pass kind="fact" or pinned=True')
+    return normalised_key(key)
+
+
+def normalised_key(key: object) -> str:
+    """Return a key, trimmed and case-folded, for storing or looking up."""
+    if not isinstance(key, str):
+        raise InvalidInputError(f"key is {_validate.shown(key)}, expected a string")
+    _validate.utf8_size(key, "key")
+    normalised = _core.normalise_key(key)
+    if not normalised:
+        raise InvalidInputError(f"key is {_validate.shown(key)}, expected a string that is not blank")
+    if len(normalised) > _validate.MAX_ID_CHARACTERS:
+        raise InvalidInputError(f"key has {len(normalised)} characters, expected {_validate.MAX_ID_CHARACTERS} at most")
+    return normalised
+
+
+def _turn_number(turn: object, kind: str, session: str | None) -> int:
+    number = _validate.integer("turn", turn)
+    if kind != TURN or session is None:
+        what = f"a {kind}" if kind != TURN else "a turn without a session"
+        raise InvalidInputError(f"turn is {number} for {what}, expected a turn of a session; leave turn out")
+    if number >= _validate.MAX_INT:
+        raise InvalidInputError(f"turn is {number}, expected less than {_validate.MAX_INT}")
+    return number

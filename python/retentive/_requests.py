@@ -1,0 +1,135 @@
+"""What the facade hands to the core: the engine's requests, field by field. Times are integer microseconds UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector: TypeAlias = npt.NDArray[np.float32]  # [d]
+    Parts: TypeAlias = npt.NDArray[np.float32]  # [parts, d], parts >= 1
+
+Counter: TypeAlias = Callable[[str], int]  # checked: returns a valid count or raises CounterError
+
+
+class Reach(TypedDict):
+    """Which memories a call may see. `user=None` with `any_user=False` is what has no user."""
+
+    user: str | None
+    any_user: bool
+    session: str | None
+
+
+class NewMemory(TypedDict):
+    """One memory to store."""
+
+    id: str
+    text: str
+    kind: str
+    user: str | None
+    session: str | None
+    role: str | None
+    name: str | None
+    key: str | None
+    turn: int | None
+    ts: int
+    expires: int | None
+    metadata: str | None
+    vectors: Parts | None
+    judge: str | None
+    supersedes: Sequence[str]
+    replace: bool
+
+
+class Correction(TypedDict):
+    """The text that corrects a memory. `expires` is by the kind it will have."""
+
+    id: str
+    text: str
+    ts: int
+    vectors: Parts | None
+    expires: dict[str, int | None]
+
+
+class Settings(TypedDict):
+    """What recall weighs by."""
+
+    half_life_days: float
+    recency_weight: float
+    feedback_weight: float
+    feedback_half_life_days: float
+    sitting_gap_us: int
+    recall_roles: Sequence[str] | None
+    recall_min_words: int
+    max_turns: int | None
+    signals: dict[str, float]
+    dense_weight: float
+
+
+class RecallRequest(TypedDict):
+    """A recall."""
+
+    query: str
+    vector: Vector | None
+    reach: Reach
+    limit: int | None
+    token_budget: int | None
+    score_gap: float | None
+    kinds: Sequence[str]
+    include_superseded: bool
+    mode: str
+    now: int
+    as_of: int | None
+    exclude_ids: Sequence[str]
+    filter: str | None
+    min_relevance: float | None
+    refusal_floor: float | None
+    settings: Settings
+
+
+class SearchRequest(TypedDict):
+    """A search."""
+
+    query: str | None
+    vector: Vector | None
+    reach: Reach
+    limit: int | None
+    token_budget: int | None
+    score_gap: float | None
+    mode: str
+    now: int
+    filter: str | None
+    max_distance: float | None
+    dense_weight: float
+    explain: bool
+
+
+class ContextRequest(TypedDict):
+    """What a context block is packed from."""
+
+    recall: RecallRequest
+    recent_session: str | None
+    recent_turns: int
+
+
+class Forget(TypedDict):
+    """What to delete."""
+
+    reach: Reach
+    kinds: Sequence[str]
+    before: int | None
+    ids: Sequence[str] | None
+    superseded: bool
+    now: int
+
+
+class Selection(TypedDict):
+    """What fits a limit and a budget: indexes kept, and (index, reason) dropped."""
+
+    kept: list[int]
+    tokens: int
+    truncated: bool
+    dropped: list[tuple[int, str]]

@@ -1,0 +1,199 @@
+"""Arguments, checked before anything is stored: what came, what was expected, what to do."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from retentive._constants import ANY, KINDS, OUTCOMES, User
+from retentive._errors import InvalidInputError
+
+MAX_TEXT_BYTES = 4 * 1024 * 1024
+MAX_ID_CHARACTERS = 1_024
+MAX_LABEL_CHARACTERS = 256
+MAX_SESSION_CHARACTERS = 65_536
+MAX_INT = 2**63 - 1
+
+_COLLECTION_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.\-]{1,100}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SHOWN_CHARACTERS = 60
+
+
+def shown(value: object) -> str:
+    """Return a short repr for a message, with the type where the repr does not tell it."""
+    text = repr(value[: _SHOWN_CHARACTERS + 1] if isinstance(value, str | bytes) else value)
+    if len(text) > _SHOWN_CHARACTERS:
+        text = text[:_SHOWN_CHARACTERS] + "..."
+    told = value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | dict | set)
+    return text if told else f"{text} ({type(value).__name__})"
+
+
+def collection_name(value: object) -> str:
+    """Return a collection's name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot."""
+    if not isinstance(value, str) or not _COLLECTION_NAME.fullmatch(value):
+        raise InvalidInputError(
+            f"the collection's name is {shown(value)}, expected 1 to 100 characters of A-Z a-z 0-9 _ - . without a "
+            "leading dot; the folder goes into path="
+        )
+    return value
+
+
+def text(value: object, name: str = "text") -> str:
+    """Return a text that can be stored: valid Unicode, not blank, at most 4 MiB in UTF-8."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a string")
+    if not value or value.isspace():
+        raise InvalidInputError(f"{name} is {'blank' if value else 'empty'}, expected something to remember or find")
+    size = len(value) if value.isascii() else utf8_size(value, name)
+    if size > MAX_TEXT_BYTES:
+        raise InvalidInputError(f"{name} has {size:,} bytes, expected at most {MAX_TEXT_BYTES:,}; split it")
+    return value
+
+
+def utf8_size(value: str, name: str) -> int:
+    """Return the bytes of `value` in UTF-8, refusing lone surrogates."""
+    try:
+        return len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{name} has a lone surrogate at character {error.start}, which is not valid Unicode; "
+            "decode it with errors='replace'"
+        ) from error
+
+
+def _string(value: object, name: str, limit: int, expected: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
+    if not value:
+        raise InvalidInputError(f"{name} is the empty string, expected {expected}")
+    if not value.isascii():
+        utf8_size(value, name)
+    if len(value) > limit:
+        raise InvalidInputError(f"{name} has {len(value):,} characters, expected at most {limit:,}")
+    return value
+
+
+def session(value: object) -> str | None:
+    """Return a session, or None."""
+    return None if value is None else named_session(value)
+
+
+def named_session(value: object) -> str:
+    """Return a session that must be named."""
+    return _string(value, "session", MAX_SESSION_CHARACTERS, "a string that is not empty")
+
+
+def owner(value: object) -> str | None:
+    """Return a user, or None; `ANY` is refused."""
+    if value is None:
+        return None
+    if value is ANY:
+        raise InvalidInputError(
+            "user is ANY, expected one user or None; ANY is for recall, search, count, sessions and forget"
+        )
+    return _string(value, "user", MAX_SESSION_CHARACTERS, "a string that is not empty")
+
+
+def user(value: object) -> User:
+    """Return a user, None, or `ANY`."""
+    return ANY if value is ANY else owner(value)
+
+
+def label(value: object, name: str) -> str:
+    """Return a role or a speaker's name: one line that can stand before a text."""
+    checked = _string(value, name, MAX_LABEL_CHARACTERS, "a string that is not empty")
+    if checked.isspace() or _CONTROL.search(checked):
+        raise InvalidInputError(f"{name} is {shown(checked)}, expected one line with visible characters")
+    return checked
+
+
+def memory_id(value: object, name: str = "id") -> str:
+    """Return an id."""
+    return _string(value, name, MAX_ID_CHARACTERS, "a string that is not empty")
+
+
+def memory_ids(value: object, name: str = "ids") -> list[str]:
+    """Return a list of ids."""
+    return [memory_id(item, f"{name}[{index}]") for index, item in enumerate(items(value, name, "ids"))]
+
+
+def items(value: object, name: str, what: str) -> Sequence[Any]:
+    """Return an iterable of `what` as a sequence; a lone string is not one."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a list of {what}")
+    return value if isinstance(value, list | tuple) else list(value)
+
+
+def kinds(value: object) -> tuple[str, ...]:
+    """Return kinds to choose from."""
+    chosen = tuple(items(value, "kinds", f"kinds, of {KINDS}"))
+    for kind in chosen:
+        if kind not in KINDS:
+            raise InvalidInputError(f"kinds has {shown(kind)}, expected kinds of {KINDS}")
+    return chosen
+
+
+def outcome(value: object) -> str:
+    """Return an outcome of feedback."""
+    return choice("outcome", value, OUTCOMES)
+
+
+def choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return a string that must be one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidInputError(f"{name} is {shown(value)}, expected one of {choices}")
+    return value
+
+
+def boolean(name: str, value: object) -> bool:
+    """Return a bool, refusing what is only truthy."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected True or False")
+    return value
+
+
+def integer(name: str, value: object, *, at_least: int = 0) -> int:
+    """Return a whole number; a bool is none."""
+    expected = f"a whole number of at least {at_least}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
+    checked = operator.index(value)
+    if not at_least <= checked <= MAX_INT:
+        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
+    return checked
+
+
+def integer_or_none(name: str, value: object, *, at_least: int = 0) -> int | None:
+    """Return a whole number, or None."""
+    return None if value is None else integer(name, value, at_least=at_least)
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    at_least: float = -math.inf,
+    above: float = -math.inf,
+    at_most: float = math.inf,
+    expected: str | None = None,
+) -> float:
+    """Return a finite number within bounds; a bool is none."""
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            checked = float(value)
+        except OverflowError:
+            checked = math.inf
+        if math.isfinite(checked) and at_least <= checked <= at_most and checked > above:
+            return checked
+    raise InvalidInputError(f"{name} is {shown(value)}, expected {expected or _bounds(at_least, above, at_most)}")
+
+
+def _bounds(at_least: float, above: float, at_most: float) -> str:
+    parts = [f"of at least {at_least:g}"] * (at_least > -math.inf)
+    parts += [f"above {above:g}"] * (above > -math.inf)
+    parts += [f"of at most {at_most:g}"] * (at_most < math.inf)
+    return " ".join(["a finite number", " and ".join(parts)]).strip()

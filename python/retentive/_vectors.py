@@ -1,0 +1,67 @@
+"""Vectors that the caller made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retentive._errors import DimensionError, InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float32]
+
+
+def given_vector(value: Any, name: str = "vector") -> Vector:
+    """Return one vector as contiguous float32 `[d]`.
+
+    Raises:
+        InvalidInputError: not numbers, another shape, empty, not finite in float32, or all zeroes.
+    """
+    import numpy as np
+
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} is {type(value).__name__}, expected numbers of shape [d]") from error
+    if array.dtype.kind not in "fiu":
+        raise InvalidInputError(f"{name} has the type {array.dtype}, expected real numbers")
+    if array.ndim != 1 or not array.size:
+        raise InvalidInputError(f"{name} has the shape {array.shape}, expected [d] with d of at least 1")
+    with np.errstate(over="ignore"):
+        vector = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(vector).all():
+        raise InvalidInputError(f"{name} is not finite in float32; it has NaN, infinity or a number beyond 3.4e38")
+    if not vector.any():
+        raise InvalidInputError(f"{name} is all zeroes, which has no direction; expected at least one other number")
+    return vector
+
+
+def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector]:
+    """Return `count` vectors of one dimension, each float32 `[d]`.
+
+    Raises:
+        InvalidInputError: another number of them, or as for `given_vector`.
+        DimensionError: they differ in length.
+    """
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
+        raise InvalidInputError(f"{name} is {type(values).__name__}, expected one vector a text, shape [{count}, d]")
+    if len(values) != count:
+        raise InvalidInputError(f"{name} has {len(values)} rows, expected {count}, one a text")
+    vectors = [given_vector(values[row], f"{name}[{row}]") for row in range(count)]
+    same_dimension(vectors, name)
+    return vectors
+
+
+def same_dimension(vectors: Sequence[Vector], name: str = "vectors") -> None:
+    """Refuse vectors of different lengths."""
+    for row, vector in enumerate(vectors):
+        if len(vector) != len(vectors[0]):
+            raise DimensionError(
+                f"{name}[{row}] has {len(vector)} dimensions, expected {len(vectors[0])} as in the first",
+                expected=len(vectors[0]),
+                got=len(vector),
+            )
