@@ -5,6 +5,7 @@
 pub mod engine;
 pub mod error;
 pub mod filter;
+pub mod gate;
 pub mod lexical;
 pub mod model;
 pub mod pack;

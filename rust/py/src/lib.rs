@@ -1,5 +1,20 @@
-//! The binding: one door between Python and the core.
+//! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
+//! `memory` what goes out, `packing` the budget functions, `door` the way through, `errors` the way back.
+mod core;
+mod door;
+mod errors;
+mod memory;
+mod packing;
+mod request;
+
 use pyo3::prelude::*;
 
 #[pymodule]
-mod _core {}
+mod _core {
+    #[pymodule_export]
+    use crate::core::Core;
+    #[pymodule_export]
+    use crate::memory::{ContextParts, Memory, Ranked};
+    #[pymodule_export]
+    use crate::packing::{Packed, estimate_tokens, feedback_score, pack_context, select, validate_filter};
+}

@@ -1,1 +1,101 @@
-//! See the folder's heading in ARCHITECTURE.md.
+//! The verbs: what a collection can do, each group in a file of its own.
+//!
+//! Every verb enters the fork gate first, then reads or writes in one transaction of the store. Nothing here runs the caller's code
+//! but the interrupt check, which the store calls while no lock is held.
+mod admit;
+mod candidates;
+mod columns;
+mod consolidate;
+mod context;
+mod feedback;
+mod filter;
+mod forget;
+mod gather;
+mod iso;
+mod maintain;
+mod model;
+mod read;
+mod recall;
+mod record;
+mod remember;
+pub mod request;
+mod search;
+mod view;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::Result;
+use crate::gate;
+use crate::lexical::Analyzer;
+use crate::partition::Cache;
+use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
+
+pub use filter::validate_filter;
+pub use request::*;
+
+/// One open collection. Shared between threads; every method may be called from any of them.
+pub struct Engine {
+    store: Store,
+    cache: Cache,
+    analyzer: Analyzer,
+    name: String,
+    closed: AtomicBool,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the collection, making it where there is none.
+    pub fn open(options: Options, interrupt: Interrupt) -> Result<Self> {
+        let _inside = gate::enter();
+        let analyzer = Analyzer::new(&options.language)?;
+        let store = Store::open(
+            OpenOptions {
+                path: options.path,
+                durability: options.durability,
+                language: options.language,
+                busy_timeout: options.busy_timeout,
+                readonly: options.readonly,
+                entropy: options.entropy,
+            },
+            interrupt,
+        )?;
+        Ok(Self {
+            store,
+            cache: Cache::new(options.cache_mb << 20),
+            analyzer,
+            name: options.name,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Closes the store; later calls are `Error::Closed`. Closing again does nothing.
+    pub fn close(&self) {
+        let _inside = gate::enter();
+        self.closed.store(true, Ordering::Relaxed);
+        self.store.close();
+        self.cache.clear();
+    }
+
+    #[must_use]
+    pub fn closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// One read transaction.
+    fn read<T>(&self, interrupt: Interrupt, job: impl FnOnce(&ReadTx) -> Result<T>) -> Result<T> {
+        let _inside = gate::enter();
+        self.store.read(interrupt, job)
+    }
+
+    /// One write transaction; where it erased something, the files are scrubbed afterwards.
+    fn write<T>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T>) -> Result<T> {
+        let _inside = gate::enter();
+        self.store.write(interrupt, job)
+    }
+}

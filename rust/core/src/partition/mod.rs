@@ -1,1 +1,135 @@
-//! See the folder's heading in ARCHITECTURE.md.
+//! What one owner has, in memory: a copy derived from the store, caught up by `rev`.
+//!
+//! A [`Partition`] is one consistent version. Readers hold it by `Arc`; catching up changes it in place when nobody holds it, and
+//! otherwise copies what changes (the append head, as a rule), so a reader never waits for a writer and never sees half a change.
+mod cache;
+mod segment;
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::store::{IndexRow, ReadTx, Seq};
+
+pub use cache::Cache;
+pub(crate) use segment::{Entry, NEVER, Segment};
+
+/// One version of one owner's memories, in insertion order.
+#[derive(Debug, Clone)]
+pub struct Partition {
+    epoch: u64,
+    rev: i64,
+    segments: Vec<Arc<Segment>>,
+    /// Names of roles by code; 0 is no role.
+    roles: Arc<Vec<String>>,
+}
+
+impl Partition {
+    /// Reads the whole partition, whose newest change in this transaction is `rev`.
+    pub fn load(tx: &ReadTx, id: i64, rev: i64) -> Result<Self> {
+        let mut partition = Self { epoch: tx.epoch(), rev: 0, segments: Vec::new(), roles: Arc::default() };
+        // Everything there is comes, whatever was pruned.
+        tx.changes(id, 0, &mut |row| partition.take(row))?;
+        partition.rev = rev;
+        Ok(partition)
+    }
+
+    /// Takes over what was committed up to `rev`; where that cannot be told any more, reads everything again.
+    pub fn catch_up(&mut self, tx: &ReadTx, id: i64, rev: i64) -> Result<()> {
+        if self.epoch != tx.epoch() || !self.take_changes(tx, id, rev)? || self.is_mostly_dead() {
+            *self = Self::load(tx, id, rev)?;
+        }
+        Ok(())
+    }
+
+    #[must_use]
+    pub fn rev(&self) -> i64 {
+        self.rev
+    }
+
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(crate) fn segments(&self) -> &[Arc<Segment>] {
+        &self.segments
+    }
+
+    /// The role with this code; `None` for memories without one.
+    pub(crate) fn role(&self, code: u16) -> Option<&str> {
+        usize::from(code).checked_sub(1).and_then(|at| self.roles.get(at)).map(String::as_str)
+    }
+
+    /// The code of a role; `None` when nobody here has it.
+    pub(crate) fn role_named(&self, name: &str) -> Option<u16> {
+        let at = self.roles.iter().position(|role| role == name)?;
+        u16::try_from(at + 1).ok()
+    }
+
+    /// What the version takes in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.segments.iter().map(|segment| segment.bytes()).sum::<usize>()
+    }
+
+    /// `false`: this version is too old to be caught up.
+    fn take_changes(&mut self, tx: &ReadTx, id: i64, rev: i64) -> Result<bool> {
+        let changes = tx.changes(id, self.rev, &mut |row| self.take(row))?;
+        if changes.reload {
+            return Ok(false);
+        }
+        for seq in changes.gone {
+            self.kill(seq);
+        }
+        self.rev = rev;
+        Ok(true)
+    }
+
+    fn take(&mut self, row: IndexRow) -> Result<()> {
+        let role = self.role_code(row.role.as_deref());
+        match self.locate(row.head.seq) {
+            Some((segment, position)) => segment.update(position, row, role),
+            None => self.append().push(row, role)?,
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, seq: Seq) {
+        if let Some((segment, position)) = self.locate(seq) {
+            segment.kill(position);
+        }
+    }
+
+    fn locate(&mut self, seq: Seq) -> Option<(&mut Segment, usize)> {
+        let at = self.segments.partition_point(|segment| segment.last().is_some_and(|last| last < seq));
+        let segment = self.segments.get_mut(at)?;
+        let position = segment.position(seq)?;
+        Some((Arc::make_mut(segment), position))
+    }
+
+    /// The segment that takes new rows.
+    fn append(&mut self) -> &mut Segment {
+        if self.segments.last().is_none_or(|segment| segment.is_full()) {
+            self.segments.push(Arc::default());
+        }
+        let last = self.segments.len() - 1;
+        #[expect(clippy::indexing_slicing, reason = "there is a last one: it was pushed if there was none")]
+        Arc::make_mut(&mut self.segments[last])
+    }
+
+    fn role_code(&mut self, role: Option<&str>) -> u16 {
+        let Some(role) = role else { return 0 };
+        let known = self.roles.iter().position(|name| name == role);
+        let at = known.unwrap_or_else(|| {
+            Arc::make_mut(&mut self.roles).push(role.to_owned());
+            self.roles.len() - 1
+        });
+        u16::try_from(at + 1).unwrap_or(0)
+    }
+
+    fn is_mostly_dead(&self) -> bool {
+        let rows: usize = self.segments.iter().map(|segment| segment.entries().len()).sum();
+        let dead: usize = self.segments.iter().map(|segment| segment.dead()).sum();
+        dead > 256 && dead * 2 > rows
+    }
+}

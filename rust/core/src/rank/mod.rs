@@ -1,1 +1,24 @@
-//! See the folder's heading in ARCHITECTURE.md.
+//! Which memories matter for this query, and why? Numbers in, numbers out: no SQL, no clock, no text of memories.
+//!
+//! `scene` is what a ranking sees, `signals/` the terms of the weighted sum that `relevance` adds up; `blend` orders the
+//! best of it by recency and feedback too (`decay`), `refuse` says when nothing is relevant, `explain` shows the parts.
+//! `language/` holds what a query's words say, one file per language; `search` is the plain score without a thread.
+pub mod blend;
+pub mod decay;
+pub mod explain;
+pub mod language;
+pub mod min_max;
+pub mod mode;
+pub mod refuse;
+pub mod relevance;
+pub mod scene;
+pub mod search;
+pub mod signals;
+pub mod terms;
+pub mod thread;
+pub mod weights;
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod timing;

@@ -1,1 +1,138 @@
-//! See the folder's heading in ARCHITECTURE.md.
+//! One SQLite file per collection: what is stored, durably and erasably, and nothing about relevance.
+//!
+//! The only module that knows SQL. Bytes on disk: `docs/format.md`. Interface: [`Store`] with [`ReadTx`] and [`WriteTx`].
+mod codec;
+mod entry;
+mod erase;
+mod fault;
+mod group;
+mod load;
+mod open;
+mod patience;
+mod read;
+mod rows;
+mod schema;
+mod scopes;
+mod shared;
+mod sqlite;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use patience::Interrupt;
+pub use read::ReadTx;
+pub use rows::{
+    Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
+    Stats,
+};
+pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
+pub use sqlite::Durability;
+pub use write::WriteTx;
+
+use crate::error::Result;
+use crate::gate;
+
+/// How a collection is opened.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// The file; `None` keeps the collection in memory. Its folder exists.
+    pub path: Option<PathBuf>,
+    pub durability: Durability,
+    /// Of the analysis; stored when the file is made, compared after.
+    pub language: String,
+    pub busy_timeout: Duration,
+    pub readonly: bool,
+    /// Random bytes: a new file takes its hash key and its epoch from them.
+    pub entropy: [u8; 32],
+}
+
+/// What is known about an open collection without a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// `None`: in memory.
+    pub path: Option<PathBuf>,
+    pub language: String,
+    /// Version of the analysis that made the stored terms.
+    pub analysis: i64,
+    /// Version of the estimate that made the stored token counts.
+    pub estimate: i64,
+    pub schema: i64,
+    pub epoch: u64,
+    pub durability: Durability,
+    pub readonly: bool,
+    pub file_bytes: u64,
+    pub wal_bytes: u64,
+    /// Something was erased of which the write-ahead log may still hold a copy, because another connection was reading.
+    pub erasure_pending: bool,
+}
+
+/// An open collection. One per process and file is best; several are correct.
+pub struct Store {
+    shared: Arc<shared::Shared>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Store").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens or makes the file. While another process is making it, waits up to `busy_timeout`.
+    pub fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Self> {
+        let _inside = gate::enter();
+        let shared = Arc::new(open::open(options, interrupt)?);
+        let member: Arc<dyn gate::ForkAware> = shared.clone();
+        if !gate::join(Arc::downgrade(&member)) {
+            return Err(fault::store(&shared.path, "the system refused to register a fork handler (out of memory?)"));
+        }
+        Ok(Self { shared })
+    }
+
+    /// Runs `job` on a snapshot. Never waits for a writer. The caller holds no lock: a busy file is waited for outside the gate.
+    pub fn read<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        let _inside = gate::enter();
+        self.shared.read(interrupt, job)
+    }
+
+    /// Runs `job` in a transaction that it may share with other threads' jobs, and returns when it is committed. When the job
+    /// answers an error, nothing of it is kept. The caller holds no lock, as for `read`; the job does not call `read` or `write`.
+    pub fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
+        let _inside = gate::enter();
+        self.shared.write(interrupt, job)
+    }
+
+    /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.
+    pub fn scrub(&self) {
+        let _inside = gate::enter();
+        self.shared.scrub();
+    }
+
+    /// Tries to [`scrub`](Self::scrub) first if that is pending.
+    #[must_use]
+    pub fn facts(&self) -> StoreFacts {
+        let _inside = gate::enter();
+        self.shared.facts()
+    }
+
+    /// Waits for a running write, then lets go of the file. Later calls answer [`crate::error::Error::Closed`]. Idempotent.
+    pub fn close(&self) {
+        let _inside = gate::enter();
+        self.shared.close();
+    }
+
+    /// Bounds the size of the file: how tests fill a disk.
+    #[doc(hidden)]
+    pub fn limit_pages(&self, pages: u32) -> Result<()> {
+        let _inside = gate::enter();
+        self.shared.limit_pages(pages)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,114 @@
+# Every target makes its own .venv when it is missing, and compiles Rust only when Rust changed.
+# CARGO_TARGET_DIR, PYTHON and CC are honoured.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+VENV := .venv
+PY := $(abspath $(VENV))/bin/python
+TOOLS := sh scripts/tools.sh
+STAMP := $(VENV)/.stamp
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# One interpreter for every build: another one would compile the binding anew.
+export PYO3_PYTHON := $(PY)
+# The caller's Python settings are not the project's.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV MYPYPATH
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+RUST_FILES := $(shell find rust -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -type d \) -print) \
+	Cargo.toml Cargo.lock
+PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -print)
+PYTHON_CODE := $(wildcard python scripts examples tests benches)
+TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
+
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python bench wheel docs format clean need-rust need-lints
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+demo: $(STAMP)/installed ## Play a conversation of several weeks and show what is remembered
+	$(PY) examples/demo.py
+
+test: lint test-rust test-python ## Everything: lint, the Rust tests, the Python and documentation tests on the built wheel
+
+lint: lint-house lint-rust lint-python lint-types ## Formatters, clippy, ruff, mypy, stubtest, file and function lengths
+
+lint-house: $(STAMP)/tools
+	$(PY) scripts/check_lengths.py
+	$(PY) scripts/check_words.py
+
+lint-rust: $(STAMP)/tools need-rust need-lints
+	$(PY) scripts/check_notice.py
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+lint-python: $(STAMP)/tools
+	$(VENV)/bin/ruff check $(PYTHON_CODE)
+	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
+
+# Needs what retentive imports, and the module that was built.
+lint-types: $(STAMP)/installed
+	$(PY) -m mypy $(TYPED_CODE)
+	$(PY) -P -m mypy.stubtest retentive._core
+
+test-rust: $(STAMP)/tools need-rust ## The Rust tests
+	cargo test --locked --workspace
+
+test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
+	$(PY) -P -m pytest $(ARGS)
+
+bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
+	cargo build --release --locked --package retentive-benches
+	$(PY) benches/python/run.py --programs $(TARGET)/release $(ARGS)
+
+wheel: $(STAMP)/wheel ## The release wheel in dist/
+	@ls -l dist/*.whl
+
+docs: $(STAMP)/docs $(STAMP)/installed ## The documentation in site/, any warning is an error
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
+format: $(STAMP)/tools need-lints ## Format Rust and Python
+	cargo fmt --all
+	$(VENV)/bin/ruff check --fix --select I $(PYTHON_CODE)
+	$(VENV)/bin/ruff format $(PYTHON_CODE)
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) dist site target .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+
+need-rust:
+	@$(TOOLS) rust
+	@$(TOOLS) cc
+
+need-lints:
+	@$(TOOLS) lints
+
+# Python's tools only, nothing of retentive. What is missing is said before anything is installed.
+$(STAMP)/tools: pyproject.toml
+	@$(TOOLS) python >/dev/null
+	@$(TOOLS) rust
+	@$(TOOLS) cc
+	@test -x $(PY) || $$($(TOOLS) python) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --group check
+	@mkdir -p $(STAMP) && touch $@
+
+$(STAMP)/docs: $(STAMP)/tools
+	$(PY) -m pip install --quiet --group docs
+	@touch $@
+
+# Python files are packed anew; cargo sees for itself that no Rust changed.
+$(STAMP)/wheel: $(STAMP)/tools $(RUST_FILES) $(PYTHON_FILES) README.md LICENSE NOTICE
+	@$(TOOLS) rust
+	@$(TOOLS) cc
+	rm -f dist/retentive-*.whl
+	$(VENV)/bin/maturin build --release --locked --quiet --interpreter $(PY) --out dist
+	@touch $@
+
+# Uninstalled first: pip keeps an installed wheel of the same version.
+$(STAMP)/installed: $(STAMP)/wheel
+	$(PY) -m pip uninstall --quiet --yes retentive 2>/dev/null
+	$(PY) -m pip install --quiet "$$(echo dist/retentive-*.whl)[all]"
+	@touch $@

@@ -1,0 +1,179 @@
+"""`make bench`: remember, recall and context against the floors of a read and a write, in one run.
+
+    python benches/python/run.py --programs target/release --sizes 1000,10000,100000 --out benches/results/first.json
+
+Each case (a size and a layout) runs in a process of its own, so that its peak memory is its own. Figures are medians;
+quote the ratios, since the machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import floors
+from rows import DIMENSION, Rows
+
+QUERIES = 200
+WRITES = 200
+
+
+def folder_bytes(folder: Path) -> int:
+    """What the collection's files take on disk."""
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def build(rows: Rows, folder: Path, vectors: dict[str, NDArray[np.float32]]) -> tuple[Any, float]:
+    """The collection, filled in bulk with the vectors given, and rows a second."""
+    from retentive import CallableEmbedder, Collection
+
+    embedder = CallableEmbedder("bench", DIMENSION, lambda texts: np.stack([vectors[text] for text in texts]))
+    db = Collection("bench", path=folder, embedder=embedder)
+    start = time.perf_counter()
+    db.remember_many(rows.items())
+    return db, rows.size / (time.perf_counter() - start)
+
+
+class KnownVectors(dict[str, "NDArray[np.float32]"]):
+    """A vector for every text, drawn once: embedding costs a look-up, so that the store is what is measured."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __missing__(self, text: str) -> NDArray[np.float32]:
+        self[text] = self._rows.vector()
+        return self[text]
+
+
+def measure_facade(db: Any, rows: Rows, vectors: KnownVectors) -> dict[str, float]:
+    """Medians through the facade in microseconds."""
+    sessions = rows.sessions()
+    queries = [rows.text() for _ in range(QUERIES)]
+    writes = [rows.text() for _ in range(WRITES + WRITES // 10)]
+    for text in queries + writes:
+        vectors[text] = rows.vector()
+    picked = [sessions[number % len(sessions)] for number in range(QUERIES)]
+    for session in dict.fromkeys(picked):
+        db.recall(queries[0], session=session, min_relevance=None)
+    pending = iter(writes)
+    return {
+        "recall": floors.median_us(
+            lambda run: db.recall(queries[run], session=picked[run], min_relevance=None), QUERIES
+        ),
+        "context": floors.median_us(
+            lambda run: db.context(queries[run], session=picked[run], min_relevance=None), QUERIES
+        ),
+        "remember": floors.median_us(lambda run: db.remember(next(pending), session=picked[run]), WRITES),
+    }
+
+
+def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
+    """All figures of one size and layout."""
+    rows = Rows(size, min(per_session, size))
+    vectors = KnownVectors(rows)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("RETENTIVE_BENCH_DIR")) as scratch:
+        folder = Path(scratch, "data")
+        db, bulk = build(rows, folder, vectors)
+        facade = measure_facade(db, rows, vectors)
+        db.close()
+        on_disk = folder_bytes(folder)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        floor = floors.measure(Path(scratch), programs, rows.per_session, on_disk // size)
+        core = measure_core(programs, folder, rows)
+    return {
+        "memories": size,
+        "per_session": rows.per_session,
+        "floor_us": floor,
+        "core_us": core,
+        "facade_us": facade,
+        "ratio": ratios(core, facade, floor),
+        "bulk_rows_per_s": bulk,
+        "disk_bytes_per_1000": on_disk * 1000 // size,
+        "peak_memory_bytes": peak,
+    }
+
+
+def measure_core(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
+    """Medians of the same calls in Rust on the same file, in microseconds."""
+    command = [str(programs / "core"), "--file", str(folder / "bench.db"), "--sessions", str(len(rows.sessions()))]
+    measured: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return measured
+
+
+def ratios(core: dict[str, float], facade: dict[str, float], floor: dict[str, float]) -> dict[str, float]:
+    """How many floors each call costs."""
+    table = {}
+    for layer, figures in (("core", core), ("facade", facade)):
+        for call, time_us in figures.items():
+            table[f"{layer} {call}"] = round(time_us / floor["write" if call == "remember" else "read"], 2)
+    return table
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on."""
+    model = "unknown"
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
+
+
+def commit() -> str:
+    """The commit that is measured, or `unknown` outside a checkout."""
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "unknown"
+
+
+def print_case(figures: dict[str, Any]) -> None:
+    """One line a case."""
+    ratio = "  ".join(f"{name} {value:g}x" for name, value in figures["ratio"].items())
+    print(
+        f"{figures['memories']:>8,} memories, {figures['per_session']:>7,} a session: {ratio}; "
+        f"bulk {figures['bulk_rows_per_s']:,.0f} rows/s, {figures['disk_bytes_per_1000'] / 1e6:.2f} MB a 1,000, "
+        f"peak {figures['peak_memory_bytes'] / 1e6:.0f} MB",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Runs every case in its own process and keeps the figures."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--programs", type=Path, default=Path("target/release"), help="folder of the Rust programs")
+    arguments.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, comma separated")
+    arguments.add_argument("--out", type=Path, help="where the figures are kept as JSON")
+    arguments.add_argument("--case", nargs=2, type=int, metavar=("SIZE", "PER_SESSION"), help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.case:
+        print(json.dumps(case(*options.case, options.programs)))
+        return 0
+    cases = []
+    for size in (int(size) for size in options.sizes.split(",")):
+        for per_session in (500, size):
+            command = [sys.executable, __file__, "--programs", str(options.programs)]
+            command += ["--case", str(size), str(per_session)]
+            answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            cases.append(json.loads(answer.stdout))
+            print_case(cases[-1])
+    report = {"command": " ".join(sys.argv), "commit": commit(), "machine": machine(), "cases": cases}
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        print(f"kept in {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

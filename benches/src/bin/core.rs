@@ -1,0 +1,146 @@
+//! `remember`, `recall` and `context` in Rust on a collection that the facade's benchmark made: what the engine costs
+//! without Python. Vectors are given.
+//!
+//! `core --file chat/bench.db --sessions 200 --dimension 256`, prints one JSON object (microseconds).
+use std::cell::Cell;
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use retentive_benches::{Numbers, argument, median_us};
+use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
+use retentive_core::model::{Judge, Kind};
+use retentive_core::store::Durability;
+
+/// A day after the synthetic conversations of `benches/python/rows.py`, in microseconds UTC.
+const NOW: i64 = 1_767_225_600_000_000;
+const QUERIES: usize = 200;
+
+struct Bench {
+    engine: Engine,
+    sessions: usize,
+    numbers: Numbers,
+    dimension: usize,
+}
+
+impl Bench {
+    fn text(&mut self) -> String {
+        let words = (0..20).map(|_| format!("word{}", 1 + self.numbers.next_u64() % 5000));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn recall(&mut self, call: usize) -> RecallRequest {
+        RecallRequest {
+            query: self.text(),
+            vector: Some(self.numbers.vector(self.dimension)),
+            reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
+            limit: Some(10),
+            token_budget: None,
+            score_gap: None,
+            kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
+            include_superseded: false,
+            mode: Mode::Hybrid,
+            now: NOW,
+            as_of: None,
+            exclude_ids: Vec::new(),
+            filter: None,
+            min_relevance: None,
+            refusal_floor: None,
+            settings: settings(),
+        }
+    }
+
+    fn turn(&mut self, call: usize) -> NewMemory {
+        NewMemory {
+            id: format!("mem_bench_{call}_{}", self.numbers.next_u64()),
+            text: self.text(),
+            kind: Kind::Turn,
+            user: None,
+            session: Some(format!("session-{}", call % self.sessions)),
+            role: Some("user".to_owned()),
+            name: None,
+            key: None,
+            turn: None,
+            ts: NOW,
+            expires: None,
+            metadata: None,
+            vectors: vec![self.numbers.vector(self.dimension)],
+            judge: Judge::None,
+            supersedes: Vec::new(),
+            replace: false,
+        }
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        half_life_days: 7.0,
+        recency_weight: 0.5,
+        feedback_weight: 0.25,
+        feedback_half_life_days: 30.0,
+        sitting_gap_us: 3_600_000_000,
+        recall_roles: None,
+        recall_min_words: 1,
+        max_turns: None,
+        signals: Vec::new(),
+        dense_weight: 0.5,
+    }
+}
+
+/// The median of `call` over requests made beforehand; the first error ends the program.
+fn measured<R>(
+    requests: &[R],
+    mut call: impl FnMut(&R) -> retentive_core::error::Result<()>,
+) -> Result<f64, Box<dyn Error>> {
+    let failed = Cell::new(None);
+    let time = median_us(requests.len(), |run| {
+        if let Some(Err(error)) = requests.get(run).map(&mut call) {
+            failed.set(Some(error));
+        }
+    });
+    failed.take().map_or(Ok(time), |error| Err(error.into()))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let never = || false;
+    let options = Options {
+        path: Some(PathBuf::from(argument("file", String::from("bench.db")))),
+        name: "bench".to_owned(),
+        language: "english".to_owned(),
+        durability: Durability::Full,
+        cache_mb: 1024,
+        busy_timeout: Duration::from_secs(30),
+        readonly: false,
+        entropy: [7; 32],
+    };
+    let engine = Engine::open(options, &never)?;
+    let mut bench = Bench {
+        engine,
+        sessions: argument("sessions", 1),
+        numbers: Numbers::new(3),
+        dimension: argument("dimension", 256),
+    };
+    let recalls: Vec<RecallRequest> = (0..QUERIES).map(|call| bench.recall(call)).collect();
+    for recall in &recalls {
+        bench.engine.recall(recall, &never)?;
+    }
+    let contexts: Vec<ContextRequest> = recalls
+        .iter()
+        .map(|recall| ContextRequest {
+            recent_session: recall.reach.session.clone(),
+            recall: recall.clone(),
+            recent_turns: 6,
+        })
+        .collect();
+    let turns: Vec<NewMemory> = (0..QUERIES).map(|call| bench.turn(call)).collect();
+    let recall = measured(&recalls, |recall| bench.engine.recall(recall, &never).map(drop))?;
+    let context = measured(&contexts, |context| bench.engine.context(context, &never).map(drop))?;
+    let number = Cell::new(0_u64);
+    let remember = measured(&turns, |turn| {
+        number.set(number.get() + 1);
+        let turn = NewMemory { id: format!("{}_{}", turn.id, number.get()), ..turn.clone() };
+        bench.engine.remember(vec![turn], NOW, &never).map(drop)
+    })?;
+    println!("{}", serde_json::json!({ "recall": recall, "context": context, "remember": remember }));
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! The floors of a read and of a write, as bare as they can be (DESIGN section 10):
+//! a read scans one partition's int8 vectors and fetches the returned rows from SQLite by rowid;
+//! a write puts one row with the same bytes into one SQLite transaction with the same `synchronous` on the same disk.
+//!
+//! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10 --bytes 1400`, prints one JSON object (microseconds).
+use std::error::Error;
+use std::path::Path;
+
+use retentive_benches::{Numbers, argument, median_us};
+use rusqlite::{Connection, params};
+
+fn open(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch(&format!(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous};
+         CREATE TABLE IF NOT EXISTS row (seq INTEGER PRIMARY KEY, body BLOB);"
+    ))?;
+    Ok(connection)
+}
+
+fn scan(codes: &[i8], query: &[i8], scores: &mut [i32]) -> usize {
+    retentive_core::vector::kernels::dots(query, codes, scores);
+    let best = scores.iter().enumerate().max_by_key(|(_, score)| **score);
+    best.map_or(0, |(row, _)| row)
+}
+
+fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> Result<f64, Box<dyn Error>> {
+    let mut numbers = Numbers::new(1);
+    let codes: Vec<i8> = numbers.bytes(rows * dimension).into_iter().map(u8::cast_signed).collect();
+    let query: Vec<i8> = numbers.bytes(dimension).into_iter().map(u8::cast_signed).collect();
+    let mut connection = open(&folder.join("read-floor.db"), "OFF")?;
+    let transaction = connection.transaction()?;
+    for seq in 0..rows {
+        transaction.execute("INSERT INTO row VALUES (?1, ?2)", params![seq as i64, numbers.bytes(200)])?;
+    }
+    transaction.commit()?;
+    let mut fetch = connection.prepare("SELECT body FROM row WHERE seq = ?1")?;
+    let mut seen = 0;
+    let mut scores = vec![0; rows];
+    let time = median_us(2000, |_| {
+        let first = scan(std::hint::black_box(&codes), &query, &mut scores);
+        for offset in 0..returned {
+            let seq = (first + offset * 37) % rows;
+            let body: Result<Vec<u8>, _> = fetch.query_row([seq as i64], |row| row.get(0));
+            seen += body.map_or(0, |body| body.len());
+        }
+    });
+    if seen == 0 {
+        return Err("the read floor read nothing".into());
+    }
+    Ok(time)
+}
+
+fn write_floor(folder: &Path, bytes: usize, synchronous: &str) -> Result<f64, Box<dyn Error>> {
+    let connection = open(&folder.join(format!("write-floor-{synchronous}.db")), synchronous)?;
+    let body = Numbers::new(2).bytes(bytes);
+    let mut insert = connection.prepare("INSERT INTO row (body) VALUES (?1)")?;
+    let mut failed = None;
+    let time = median_us(400, |_| {
+        if let Err(error) = insert.execute([&body]) {
+            failed = Some(error);
+        }
+    });
+    failed.map_or(Ok(time), |error| Err(error.into()))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::path::PathBuf::from(argument("dir", String::from(".")));
+    let (rows, dimension) = (argument("rows", 500), argument("dimension", 256));
+    let bytes = argument("bytes", 1400);
+    let report = serde_json::json!({
+        "rows": rows,
+        "dimension": dimension,
+        "read_us": read_floor(&folder, rows, dimension, argument("returned", 10))?,
+        "write_full_us": write_floor(&folder, bytes, "FULL")?,
+        "write_normal_us": write_floor(&folder, bytes, "NORMAL")?,
+    });
+    println!("{report}");
+    Ok(())
+}

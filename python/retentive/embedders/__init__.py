@@ -1,0 +1,23 @@
+"""Embedders: what turns a text into a vector.
+
+Nothing heavy is imported before an embedder is used: no numpy, no tokenizers, no model.
+"""
+
+from retentive.embedders._callable import CallableEmbedder
+from retentive.embedders._check import check_vectors, checked_documents, checked_query, checked_query_terms
+from retentive.embedders._hash import HashEmbedder
+from retentive.embedders._protocol import Embedder
+from retentive.embedders._resolve import resolve
+from retentive.embedders._static import StaticEmbedder
+
+__all__ = [
+    "CallableEmbedder",
+    "Embedder",
+    "HashEmbedder",
+    "StaticEmbedder",
+    "check_vectors",
+    "checked_documents",
+    "checked_query",
+    "checked_query_terms",
+    "resolve",
+]

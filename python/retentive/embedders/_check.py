@@ -1,0 +1,127 @@
+"""Calls an embedder and checks what it returns: a bad vector is found before it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from retentive._errors import EmbedderError, RetentiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from retentive.embedders._protocol import Embedder
+
+Returned = TypeVar("Returned")
+Span = tuple[int, int]
+
+
+def checked_documents(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Return the vectors of `texts`, float32 `[len(texts), dimension]`, contiguous.
+
+    Raises:
+        EmbedderError: the embedder raised (its exception is the cause) or returned something else.
+    """
+    import numpy as np
+
+    if not texts:
+        return np.empty((0, embedder.dimension), np.float32)
+    returned = _call(f"{embedder.name}.embed_documents", embedder.embed_documents, list(texts))
+    return check_vectors(
+        returned, count=len(texts), dimension=embedder.dimension, source=f"{embedder.name}.embed_documents"
+    )
+
+
+def checked_query(embedder: Embedder, text: str) -> npt.NDArray[np.float32]:
+    """Return the vector of a query, float32 `[dimension]`.
+
+    Raises:
+        EmbedderError: the embedder raised (its exception is the cause) or returned something else.
+    """
+    returned = _call(f"{embedder.name}.embed_query", embedder.embed_query, text)
+    return check_vectors(returned, count=None, dimension=embedder.dimension, source=f"{embedder.name}.embed_query")
+
+
+def checked_query_terms(embedder: Embedder, text: str) -> tuple[npt.NDArray[np.float32], list[Span]] | None:
+    """Return the vectors of the query's tokens, float32 `[t, dimension]`, and their spans in `text`, in characters.
+
+    None where the embedder has no `query_terms`.
+
+    Raises:
+        EmbedderError: the embedder raised (its exception is the cause) or returned something else.
+    """
+    query_terms = getattr(embedder, "query_terms", None)
+    if query_terms is None:
+        return None
+    source = f"{embedder.name}.query_terms"
+    returned = _call(source, query_terms, text)
+    try:
+        vectors, spans = returned
+        spans = [(int(start), int(end)) for start, end in spans]
+    except (TypeError, ValueError) as error:
+        raise EmbedderError(f"{source} returned {_describe(returned)}, expected (vectors, spans)") from error
+    if not all(0 <= start <= end <= len(text) for start, end in spans):
+        raise EmbedderError(f"{source} returned a span outside the text of {len(text)} characters")
+    return check_vectors(vectors, count=len(spans), dimension=embedder.dimension, source=source), spans
+
+
+def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: str) -> npt.NDArray[np.float32]:
+    """Return `vectors` as contiguous float32 after checking them.
+
+    Args:
+        vectors: what a callable returned: an array or nested sequences of real numbers.
+        count: rows expected, shape `[count, dimension]`; None for a single vector, shape `[dimension]`.
+        dimension: numbers in a vector.
+        source: the callable, as named in the error.
+
+    Raises:
+        EmbedderError: not numbers, another shape, NaN, infinity (also beyond float32), or a vector of zeroes.
+    """
+    import numpy as np
+
+    expected = (dimension,) if count is None else (count, dimension)
+    array = _as_numbers(vectors, source)
+    if array.shape != expected:
+        raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected shape {expected}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        checked = np.ascontiguousarray(array, dtype=np.float32)
+    rows = checked.reshape(-1, dimension)
+    infinite = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if infinite.size:
+        raise EmbedderError(f"{source} returned a vector that is not finite in float32 ({_rows(infinite, count)})")
+    zero = np.flatnonzero(~rows.any(axis=1))
+    if zero.size:
+        raise EmbedderError(f"{source} returned a vector of zeroes, which has no direction ({_rows(zero, count)})")
+    return checked
+
+
+def _call(source: str, function: Callable[..., Returned], argument: object) -> Returned:
+    try:
+        return function(argument)
+    except RetentiveError:
+        raise
+    except Exception as error:
+        raise EmbedderError(f"{source} raised {type(error).__name__}: {error}") from error
+
+
+def _as_numbers(vectors: Any, source: str) -> npt.NDArray[Any]:
+    import numpy as np
+
+    try:
+        array = np.asarray(vectors)
+    except (TypeError, ValueError) as error:
+        raise EmbedderError(f"{source} returned {_describe(vectors)}, expected an array of numbers") from error
+    if array.dtype.kind not in "fiu":
+        raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected an array of real numbers")
+    return array
+
+
+def _describe(value: object, array: npt.NDArray[Any] | None = None) -> str:
+    kind = type(value).__name__
+    return kind if array is None else f"{kind} of shape {array.shape} and type {array.dtype}"
+
+
+def _rows(bad: npt.NDArray[np.intp], count: int | None) -> str:
+    return "the only one" if count is None else f"row {bad[0]}, {bad.size} of {count} rows"

@@ -1,0 +1,45 @@
+"""What the library asks of an embedder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors. Any object with these four attributes will do.
+
+    The same text must give the same direction at every call and in every process. Vectors are float32, finite and not
+    all zeroes; their length does not matter, since only cosines are taken.
+
+    An embedder may also have these attributes; one that is missing, or None, is taken as not known:
+
+    - `noise_floor: float`, the cosine that 98 % of unrelated pairs of query and document stay below.
+    - `refusal_floor: float`, what the best `similarity + 0.5 * coverage` of a query must reach to be answered at all.
+    - `dense_weight: float`, the weight from 0 to 1 of its cosine against the lexical score.
+    - `window: int`, the longest text, in tokens, that one vector stands for well; longer texts are embedded in parts.
+    - `query_terms(text: str) -> (float32[t, d], [(start, end), ...])`, each token's vector and the characters it
+      covers, where the query vector is to be weighted by the statistics of what is searched.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the store keeps as the model's identity."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        ...
+
+    def embed_documents(self, texts: list[str], /) -> npt.NDArray[np.float32]:
+        """Return one row a text, float32 `[len(texts), dimension]`."""
+        ...
+
+    def embed_query(self, text: str, /) -> npt.NDArray[np.float32]:
+        """Return the vector to search with, float32 `[dimension]`."""
+        ...

@@ -1,0 +1,27 @@
+"""How much of the evidence a question needs is in what memory hands back, on public sets of conversations.
+
+    python -m retentive.evaluate locomo --data locomo10.json --top 10 --budget 1500
+    python -m retentive.evaluate longmemeval --data longmemeval_s.json --json figures.json
+
+The data sets are not part of the package; `docs/evaluation.md` says what is measured and where they come from.
+"""
+
+from retentive.evaluate.conversations import Conversation, DataError, Dataset, Question, Turn
+from retentive.evaluate.measure import Answer, Outcome, Settings, Way, measure, ways
+from retentive.evaluate.report import figures, table
+
+__all__ = [
+    "Answer",
+    "Conversation",
+    "DataError",
+    "Dataset",
+    "Outcome",
+    "Question",
+    "Settings",
+    "Turn",
+    "Way",
+    "figures",
+    "measure",
+    "table",
+    "ways",
+]

@@ -1,0 +1,86 @@
+"""What `--embedder` accepts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retentive.embedders import HashEmbedder, StaticEmbedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from retentive.embedders import Embedder
+
+ACCEPTED = "static, hash, hash:DIMENSION, or a file of token vectors (.npz with `q` and `scale`) with --tokenizer"
+
+_HASH = re.compile(r"hash(?::(\d{1,5}))?")
+
+
+def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
+    """Return the embedder that a command line names.
+
+    Args:
+        spec: `static`, `hash`, `hash:64`, or the path of an `.npz` file of token vectors.
+        tokenizer: the tokenizer's JSON file that such a file needs.
+
+    Raises:
+        ValueError: it names none; the message says what is accepted.
+    """
+    if spec == "static":
+        return StaticEmbedder()
+    if match := _HASH.fullmatch(spec):
+        return HashEmbedder(int(match[1])) if match[1] else HashEmbedder()
+    if spec.endswith(".npz"):
+        if tokenizer is None:
+            raise ValueError("token vectors need the tokenizer they belong to: --tokenizer FILE")
+        return TokenVectors(Path(spec), tokenizer)
+    raise ValueError(f"there is no embedder {spec!r}, expected {ACCEPTED}")
+
+
+class TokenVectors:
+    """A static model from files: the mean of one int8 vector a token, each with its scale, at length 1.
+
+    To compare the model in the package with another one of its kind.
+
+    Args:
+        vectors: an `.npz` file with `q` int8 `[tokens, dimension]` and `scale` float32 `[tokens]`.
+        tokenizer: a `tokenizer.json`.
+
+    Raises:
+        ValueError: a file is missing or holds something else.
+    """
+
+    dense_weight = 0.5
+
+    def __init__(self, vectors: Path, tokenizer: Path) -> None:
+        import numpy as np
+        from tokenizers import Tokenizer
+
+        try:
+            with np.load(vectors) as file:
+                self._vectors: npt.NDArray[np.float32] = file["q"].astype(np.float32) * file["scale"][:, None]
+            self._tokenizer = Tokenizer.from_str(tokenizer.read_text(encoding="utf-8"))
+        except (OSError, KeyError) as error:
+            raise ValueError(f"cannot read token vectors: {error}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.dimension = int(self._vectors.shape[1])
+        self.name = f"{vectors.parent.name}-{vectors.stem}"
+
+    def embed_documents(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """Return one row a text, float32 `[len(texts), dimension]`."""
+        import numpy as np
+
+        rows = np.empty((len(texts), self.dimension), np.float32)
+        for row, encoding in enumerate(self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
+            mean = self._vectors[encoding.ids or [0]].mean(axis=0)
+            rows[row] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+        return rows
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        """Return float32 `[dimension]`."""
+        row: npt.NDArray[np.float32] = self.embed_documents([text])[0]
+        return row

@@ -1,0 +1,84 @@
+//! Which memories a call may see: the partitions and sessions in reach, and what is live in them.
+use super::request::Reach;
+use crate::error::Result;
+use crate::model::Kind;
+use crate::partition::{Entry, NEVER};
+use crate::store::Micros;
+use crate::store::{Owners, ReadTx, Scope};
+
+/// A partition, or one session of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub partition: i64,
+    pub scope: Option<i64>,
+    /// The partition is itself a session: one without a user.
+    pub is_session: bool,
+}
+
+impl Reached {
+    /// All of a partition.
+    pub fn whole(scope: &Scope) -> Self {
+        Self { partition: scope.id, scope: None, is_session: scope.session.is_some() }
+    }
+
+    /// One session.
+    pub fn session(scope: &Scope) -> Self {
+        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none() }
+    }
+}
+
+/// What a call reaches, in the order the partitions came to be. Empty when nothing was ever stored there.
+pub(super) fn reached(tx: &ReadTx, reach: &Reach) -> Result<Vec<Reached>> {
+    match (&reach.session, reach.any_user) {
+        (Some(session), true) => {
+            let scopes = tx.scopes(Owners::Any)?.into_iter();
+            let named = scopes.filter(|scope| scope.session.as_deref() == Some(session.as_str()));
+            Ok(named.map(|scope| Reached::session(&scope)).collect())
+        }
+        (Some(session), false) => {
+            let scope = tx.scope(reach.user.as_deref(), Some(session))?;
+            Ok(scope.iter().map(Reached::session).collect())
+        }
+        (None, any_user) => {
+            let owners = match &reach.user {
+                _ if any_user => Owners::Any,
+                Some(user) => Owners::User(user),
+                None => Owners::WithoutUser,
+            };
+            let partitions = tx.partitions(owners)?.into_iter();
+            Ok(partitions.map(|scope| Reached::whole(&scope)).collect())
+        }
+    }
+}
+
+/// What is live for a read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Admission {
+    pub documents: bool,
+    pub superseded: bool,
+    pub now: Micros,
+    pub as_of: Option<Micros>,
+}
+
+impl Admission {
+    /// The instant that the read answers for: ages, expiry and feedback are told from here.
+    pub fn instant(&self) -> Micros {
+        self.as_of.map_or(self.now, |as_of| as_of.min(self.now))
+    }
+
+    /// Said by then, not expired by then, not superseded by anything said by then.
+    pub fn admits(&self, entry: &Entry) -> bool {
+        !entry.dead
+            && (self.documents || entry.kind != Kind::Document)
+            && entry.expires > self.as_of.unwrap_or(self.now)
+            && self.as_of.is_none_or(|as_of| entry.ts <= as_of)
+            && (self.superseded || self.is_current(entry))
+    }
+
+    fn is_current(&self, entry: &Entry) -> bool {
+        match self.as_of {
+            None => entry.superseded_at == NEVER,
+            Some(as_of) => entry.superseded_at > as_of,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
+use std::sync::Arc;
+
+use super::admit::{Admission, Reached};
+use crate::error::Result;
+use crate::lexical::Posting;
+use crate::partition::{Entry, Partition, Segment};
+use crate::rank::terms::TermMatches;
+use crate::store::{Micros, Seq};
+use crate::vector::quantise::Quantised;
+
+/// The admitted rows of one segment.
+pub(super) struct Part {
+    pub partition: Arc<Partition>,
+    pub reached: Reached,
+    segment: Arc<Segment>,
+    /// Rising.
+    rows: Vec<u32>,
+    /// Index in S of the first of `rows`.
+    base: usize,
+}
+
+impl Part {
+    /// Row numbers with what they are.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let entries = self.segment.entries();
+        self.rows.iter().filter_map(move |row| entries.get(*row as usize).map(|entry| (*row, entry)))
+    }
+
+    /// For each row of the segment its index in S; `u32::MAX` for those left out.
+    fn slots(&self) -> Vec<u32> {
+        let mut slots = vec![u32::MAX; self.segment.entries().len()];
+        for (index, row) in self.rows.iter().enumerate() {
+            if let Some(slot) = slots.get_mut(*row as usize) {
+                *slot = (self.base + index) as u32;
+            }
+        }
+        slots
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Gathered {
+    parts: Vec<Part>,
+    len: usize,
+}
+
+impl Gathered {
+    /// Adds the rows of a partition that are in reach and admitted.
+    pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
+        for segment in partition.segments() {
+            let in_reach =
+                |entry: &Entry| reached.scope.is_none_or(|scope| entry.scope == scope) && admission.admits(entry);
+            let numbered = segment.entries().iter().zip(0_u32..);
+            let rows: Vec<u32> = numbered.filter(|(entry, _)| in_reach(entry)).map(|(_, row)| row).collect();
+            let base = self.len;
+            self.len += rows.len();
+            if !rows.is_empty() {
+                self.parts.push(Part {
+                    partition: Arc::clone(partition),
+                    reached,
+                    segment: Arc::clone(segment),
+                    rows,
+                    base,
+                });
+            }
+        }
+    }
+
+    /// Keeps of each part the rows that `keep` names.
+    pub fn narrow(&mut self, mut keep: impl FnMut(&Part) -> Result<Vec<u32>>) -> Result<()> {
+        let mut len = 0;
+        for part in &mut self.parts {
+            part.rows = keep(part)?;
+            part.base = len;
+            len += part.rows.len();
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Everything of S in order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.parts.iter().flat_map(|part| part.entries().map(|(_, entry)| entry))
+    }
+
+    pub fn entry(&self, index: usize) -> Option<&Entry> {
+        let (part, row) = self.place(index)?;
+        part.segment.entries().get(row as usize)
+    }
+
+    pub fn seq(&self, index: usize) -> Option<Seq> {
+        self.entry(index).map(|entry| entry.seq)
+    }
+
+    pub fn feedback(&self, index: usize) -> &[(i8, Micros)] {
+        self.place(index).map_or(&[], |(part, row)| part.segment.feedback(row))
+    }
+
+    fn place(&self, index: usize) -> Option<(&Part, u32)> {
+        let at = self.parts.partition_point(|part| part.base + part.rows.len() <= index);
+        let part = self.parts.get(at)?;
+        part.rows.get(index.checked_sub(part.base)?).map(|row| (part, *row))
+    }
+
+    /// The int8 cosine of each memory with the query, the best of its vectors; `NEG_INFINITY` for one without.
+    pub fn dense(&self, query: &Quantised) -> Result<Vec<f32>> {
+        let mut all = Vec::with_capacity(self.len);
+        for part in &self.parts {
+            if part.segment.rows().is_empty() {
+                all.resize(all.len() + part.rows.len(), f32::NEG_INFINITY);
+                continue;
+            }
+            let best = part.segment.rows().best_per_owner(query, part.segment.entries().len())?;
+            all.extend(part.rows.iter().map(|row| best.get(*row as usize).copied().unwrap_or(f32::NEG_INFINITY)));
+        }
+        Ok(all)
+    }
+
+    /// Where the terms occur in S.
+    pub fn matches(&self, terms: &[(u64, u32)]) -> TermMatches {
+        let mut matches = TermMatches::new(self.len as u32);
+        if terms.is_empty() {
+            return matches;
+        }
+        let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
+        for (term, count) in terms {
+            let found = self.parts.iter().zip(&slots).flat_map(|(part, slots)| {
+                part.segment.postings().get(*term).iter().filter_map(|posting| {
+                    let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
+                    Some(Posting { row, tf: posting.tf })
+                })
+            });
+            matches.push(*term, *count, found);
+        }
+        matches
+    }
+
+    /// Number of terms of each memory of S.
+    pub fn lengths(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().flat_map(|part| part.rows.iter().map(|row| part.segment.postings().len(*row)))
+    }
+}

@@ -1,0 +1,59 @@
+//! `stats` and `warmup`.
+use super::Engine;
+use super::request::Stat;
+use crate::error::Result;
+use crate::model::Kind;
+use crate::store::{Interrupt, Owners};
+
+impl Engine {
+    /// Sizes and counts.
+    pub fn stats(&self, interrupt: Interrupt) -> Result<Vec<(&'static str, Stat)>> {
+        let (stats, model) = self.read(interrupt, |tx| Ok((tx.stats()?, tx.model()?)))?;
+        let facts = self.store.facts();
+        let int = |value: u64| Stat::Int(i64::try_from(value).unwrap_or(i64::MAX));
+        let text = |value: Option<String>| value.map_or(Stat::Missing, Stat::Text);
+        let mut figures = vec![
+            ("name", Stat::Text(self.name.clone())),
+            ("path", text(facts.path.map(|path| path.display().to_string()))),
+        ];
+        for (kind, count) in Kind::ALL.into_iter().zip(stats.by_kind) {
+            figures.push((plural(kind), int(count)));
+        }
+        figures.extend([
+            ("count", int(stats.by_kind.iter().sum())),
+            ("superseded", int(stats.superseded)),
+            ("erased", int(stats.erased)),
+            ("erasure_pending", Stat::Bool(facts.erasure_pending)),
+            ("file_bytes", int(stats.page_size * stats.pages)),
+            ("free_bytes", int(stats.page_size * stats.free_pages)),
+            ("cached_partitions", int(self.cache.len() as u64)),
+            ("cache_bytes", int(self.cache.bytes() as u64)),
+            ("language", Stat::Text(facts.language)),
+            ("readonly", Stat::Bool(facts.readonly)),
+            ("model", text(model.as_ref().map(|model| model.name.clone()))),
+            ("dimension", model.map_or(Stat::Missing, |model| int(u64::from(model.dimension)))),
+        ]);
+        Ok(figures)
+    }
+
+    /// Loads partitions ahead of the first read, until the cache is full.
+    pub fn warmup(&self, interrupt: Interrupt) -> Result<()> {
+        let partitions = self.read(interrupt, |tx| tx.partitions(Owners::Any))?;
+        for scope in partitions {
+            if self.cache.is_full() {
+                break;
+            }
+            self.snapshot(interrupt, |view| Ok(view.partition(scope.id)?.map(|_| ())))?;
+        }
+        Ok(())
+    }
+}
+
+fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Document => "documents",
+        Kind::Turn => "turns",
+        Kind::Fact => "facts",
+        Kind::Pinned => "pinned",
+    }
+}

@@ -1,0 +1,137 @@
+//! Reads without ranking: turns, history, facts, by id, counts and names.
+use super::admit::{Reached, reached};
+use super::record;
+use super::remember::is_live;
+use super::request::{Memory, Reach};
+use super::{Engine, filter};
+use crate::error::{Error, Result};
+use crate::store::{Interrupt, Micros, Owners, ReadTx, Scan, Seq};
+
+impl Engine {
+    /// The session's turns in order, not expired, the last `limit`; superseded ones too, since they were said.
+    pub fn turns(
+        &self,
+        session: &str,
+        user: Option<&str>,
+        limit: Option<usize>,
+        now: Micros,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Memory>> {
+        self.read(interrupt, |tx| {
+            let Some(scope) = tx.scope(user, Some(session))? else { return Ok(Vec::new()) };
+            memories(tx, &tx.turns(scope.id, limit, now)?)
+        })
+    }
+
+    /// The whole chain that the memory is in, oldest first.
+    pub fn history(&self, id: &str, interrupt: Interrupt) -> Result<Vec<Memory>> {
+        self.read(interrupt, |tx| {
+            let head = tx.find(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
+            memories(tx, &tx.chain(head.seq)?)
+        })
+    }
+
+    /// The live fact under this key of the user, else of the session, else of the collection.
+    pub fn fact(
+        &self,
+        key: &str,
+        user: Option<&str>,
+        session: Option<&str>,
+        now: Micros,
+        interrupt: Interrupt,
+    ) -> Result<Option<Memory>> {
+        self.read(interrupt, |tx| {
+            let Some(owner) = tx.owner(user, session)? else { return Ok(None) };
+            let holder = tx.keyed(owner, key)?.filter(|head| is_live(head.expires, now));
+            let seqs: Vec<Seq> = holder.iter().map(|head| head.seq).collect();
+            Ok(memories(tx, &seqs)?.into_iter().next())
+        })
+    }
+
+    /// The owner's live keyed facts, by key.
+    pub fn facts(
+        &self,
+        user: Option<&str>,
+        session: Option<&str>,
+        now: Micros,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Memory>> {
+        self.read(interrupt, |tx| {
+            let Some(owner) = tx.owner(user, session)? else { return Ok(Vec::new()) };
+            let mut facts = memories(tx, &tx.keyed_all(owner)?)?;
+            facts.retain(|fact| fact.superseded_by.is_none() && is_live(fact.expires, now));
+            facts.sort_by(|a, b| a.key.cmp(&b.key));
+            Ok(facts)
+        })
+    }
+
+    /// By id, in the order asked; `None` for what is not there or has expired.
+    pub fn get(&self, ids: &[String], now: Micros, interrupt: Interrupt) -> Result<Vec<Option<Memory>>> {
+        self.read(interrupt, |tx| {
+            let found = ids.iter().map(|id| {
+                let head = tx.find(id)?.filter(|head| is_live(head.expires, now));
+                let seqs: Vec<Seq> = head.iter().map(|head| head.seq).collect();
+                Ok(memories(tx, &seqs)?.into_iter().next())
+            });
+            found.collect()
+        })
+    }
+
+    /// The vectors as they were given, by id; `None` for what is not there, empty for what has none.
+    pub fn vectors(&self, ids: &[String], interrupt: Interrupt) -> Result<Vec<Option<Vec<Vec<f32>>>>> {
+        self.read(interrupt, |tx| {
+            let found = ids.iter().map(|id| tx.find(id)?.map(|head| tx.vectors(head.seq)).transpose());
+            found.collect()
+        })
+    }
+
+    /// How many are stored and not expired, what was superseded included (the filter can leave it out).
+    pub fn count(&self, reach: &Reach, filter: Option<&str>, now: Micros, interrupt: Interrupt) -> Result<usize> {
+        let filter = filter::parse(filter)?;
+        self.read(interrupt, |tx| {
+            let mut seqs = Vec::new();
+            for Reached { partition, scope, .. } in reached(tx, reach)? {
+                let scan = scope.map_or(Scan::Partition(partition), Scan::Scope);
+                tx.heads(scan, &mut |head| {
+                    if is_live(head.expires, now) {
+                        seqs.push(head.seq);
+                    }
+                    Ok(())
+                })?;
+            }
+            match &filter {
+                None => Ok(seqs.len()),
+                Some(filter) => filter.count(tx, &seqs),
+            }
+        })
+    }
+
+    /// The names of the sessions in which something is stored, sorted.
+    pub fn sessions(&self, reach: &Reach, interrupt: Interrupt) -> Result<Vec<String>> {
+        self.read(interrupt, |tx| {
+            let owners = match &reach.user {
+                _ if reach.any_user => Owners::Any,
+                Some(user) => Owners::User(user),
+                None => Owners::WithoutUser,
+            };
+            let mut names: Vec<String> = tx.scopes(owners)?.into_iter().filter_map(|scope| scope.session).collect();
+            names.sort_unstable();
+            names.dedup();
+            Ok(names)
+        })
+    }
+
+    /// The names of the users who own something, sorted.
+    pub fn users(&self, interrupt: Interrupt) -> Result<Vec<String>> {
+        self.read(interrupt, |tx| {
+            let mut names = tx.users()?;
+            names.sort_unstable();
+            names.dedup();
+            Ok(names)
+        })
+    }
+}
+
+pub(super) fn memories(tx: &ReadTx, seqs: &[Seq]) -> Result<Vec<Memory>> {
+    Ok(tx.rows(seqs)?.into_iter().map(record::memory).collect())
+}

@@ -1,0 +1,211 @@
+//! `recall`: relevance over scope S, the pool of the best candidates, and the blend with recency and feedback (DESIGN, section 5).
+use std::collections::HashSet;
+
+use super::Engine;
+use super::admit::Admission;
+use super::columns::{Asked, Columns, feedback_then, query_terms};
+use super::filter::{self, MetadataFilter};
+use super::gather::Gathered;
+use super::record;
+use super::request::{Memory, Ranked, Reach, RecallRequest};
+use super::view::View;
+use crate::error::Result;
+use crate::model::Kind;
+use crate::partition::Entry;
+use crate::rank::blend::{Blend, PoolSize, Pooled, blend, pool, within_gap};
+use crate::rank::explain::explain;
+use crate::rank::language::Language;
+use crate::rank::refuse::nothing_relevant;
+use crate::rank::relevance::{Relevance, relevance};
+use crate::rank::scene::{Query, Scene};
+use crate::rank::weights::Weights;
+use crate::store::{Interrupt, Seq};
+use crate::vector::quantise::{Quantised, quantise_unit};
+
+impl Engine {
+    /// The pool by score. Superseded memories are part of S, as candidates and as neighbours, when the request includes them.
+    pub fn recall(&self, request: &RecallRequest, interrupt: Interrupt) -> Result<Ranked> {
+        let plan = Plan::new(self, request, request.reach.clone())?;
+        self.snapshot(interrupt, |view| plan.rank(view, &HashSet::new(), 0))
+    }
+}
+
+/// What of a recall can be known before its transaction.
+pub(super) struct Plan<'a> {
+    request: &'a RecallRequest,
+    pub reach: Reach,
+    pub admission: Admission,
+    filter: Option<MetadataFilter>,
+    weights: Weights,
+    terms: Vec<(u64, u32)>,
+    quantised: Option<Quantised>,
+    language: Option<&'static Language>,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
+        let mut weights = Weights::default();
+        for (name, weight) in &request.settings.signals {
+            weights.set(name, *weight as f32)?;
+        }
+        let admission = Admission {
+            documents: false,
+            superseded: request.include_superseded,
+            now: request.now,
+            as_of: request.as_of,
+        };
+        Ok(Self {
+            request,
+            reach,
+            admission,
+            filter: filter::parse(request.filter.as_deref())?,
+            weights: weights.in_mode(request.mode),
+            terms: query_terms(&engine.analyzer, &request.query),
+            quantised: request.vector.as_deref().and_then(quantise_unit),
+            language: Language::of(engine.analyzer.language()),
+        })
+    }
+
+    /// Ranks in one snapshot; `None`: in a fresh one, please. `left_out` are no candidates; `line_tokens` is what packing adds to
+    /// each memory's own tokens.
+    pub fn rank(&self, view: &View, left_out: &HashSet<Seq>, line_tokens: u32) -> Result<Option<Ranked>> {
+        let Some(gathered) = view.gather(&self.reach, &self.admission, self.filter.as_ref())? else { return Ok(None) };
+        if gathered.len() == 0 {
+            return Ok(Some(Ranked::default()));
+        }
+        let query = Query { text: &self.request.query, now: self.admission.instant(), language: self.language };
+        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref() };
+        let columns = Columns::new(&gathered, &asked)?.with_thread(&gathered, self.request.settings.sitting_gap_us);
+        let scene = columns.scene(&query);
+        if self.refuses(&scene) {
+            return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
+        }
+        let relevance = relevance(&scene, &self.weights);
+        let candidates = self.candidates(view, &gathered, left_out)?;
+        let candidates = self.similar_enough(view, &gathered, &columns, candidates)?;
+        let blended = self.blended(&gathered, &columns, &relevance, &candidates, line_tokens);
+        self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
+    }
+
+    fn refuses(&self, scene: &Scene) -> bool {
+        self.request.refusal_floor.is_some_and(|floor| scene.cosine.is_some() && nothing_relevant(scene, floor as f32))
+    }
+
+    /// The rows of S that kinds, policy and exclusions leave.
+    fn candidates(&self, view: &View, gathered: &Gathered, left_out: &HashSet<Seq>) -> Result<Vec<u32>> {
+        let mut left_out = left_out.clone();
+        for id in &self.request.exclude_ids {
+            left_out.extend(view.tx.find(id)?.map(|head| head.seq));
+        }
+        let mut candidates = Vec::with_capacity(gathered.len());
+        let mut index = 0;
+        for part in gathered.parts() {
+            let roles = self.allowed_roles(part);
+            for (_, entry) in part.entries() {
+                if self.is_candidate(entry, roles.as_deref()) && !left_out.contains(&entry.seq) {
+                    candidates.push(index);
+                }
+                index += 1;
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// The codes of the roles whose turns are recalled; `None`: all.
+    fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u16>> {
+        let roles = self.request.settings.recall_roles.as_ref()?;
+        Some(roles.iter().filter_map(|role| part.partition.role_named(role)).collect())
+    }
+
+    fn is_candidate(&self, entry: &Entry, roles: Option<&[u16]>) -> bool {
+        let by_policy = entry.kind != Kind::Turn
+            || (entry.words >= self.request.settings.recall_min_words
+                && roles.is_none_or(|roles| roles.contains(&entry.role)));
+        by_policy && self.request.kinds.contains(&entry.kind)
+    }
+
+    fn similar_enough(
+        &self,
+        view: &View,
+        gathered: &Gathered,
+        columns: &Columns,
+        candidates: Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        match (self.request.min_relevance, &self.request.vector, &columns.cosine) {
+            (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, candidates),
+            _ => Ok(candidates),
+        }
+    }
+
+    fn blended(
+        &self,
+        gathered: &Gathered,
+        columns: &Columns,
+        relevance: &Relevance,
+        candidates: &[u32],
+        line_tokens: u32,
+    ) -> Vec<Pooled> {
+        let settings = &self.request.settings;
+        let size = match (self.request.limit, self.request.token_budget) {
+            (Some(limit), _) => PoolSize::Limit(limit),
+            (None, budget) => PoolSize::Budget(budget.map_or(u64::MAX, |budget| budget as u64)),
+        };
+        let rendered: Vec<u32> = columns.tokens.iter().map(|tokens| tokens + line_tokens).collect();
+        let pooling = columns.pooling(&relevance.total, &rendered);
+        let pool = pool(&pooling, candidates, size);
+        let weights = Blend {
+            recency_weight: settings.recency_weight,
+            half_life_days: settings.half_life_days,
+            feedback_weight: settings.feedback_weight,
+        };
+        let feedback = |row: u32| {
+            feedback_then(gathered.feedback(row as usize), &self.admission, settings.feedback_half_life_days)
+        };
+        blend(&pooling, &pool, self.admission.instant(), &weights, feedback)
+    }
+
+    fn present(
+        &self,
+        view: &View,
+        gathered: &Gathered,
+        scene: &Scene,
+        relevance: &Relevance,
+        blended: &[Pooled],
+    ) -> Result<Ranked> {
+        let scores: Vec<f64> = blended.iter().map(|pooled| pooled.score).collect();
+        let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
+        let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
+        let mut ranked = Ranked::default();
+        for (place, (row, pooled)) in view.tx.rows(&seqs)?.into_iter().zip(blended).enumerate() {
+            if place >= kept {
+                ranked.below_gap.push(row.id);
+                continue;
+            }
+            let similarity = match &self.request.vector {
+                Some(query) => view.similarity(row.head.seq, query)?,
+                None => None,
+            };
+            ranked.memories.push(Memory {
+                score: pooled.score,
+                similarity: similarity.map(f64::from),
+                scoring: Some(scoring(scene, relevance, pooled, similarity)),
+                ..record::memory(row)
+            });
+        }
+        Ok(ranked)
+    }
+}
+
+/// `_vx_scoring`, with the exact cosine in place of the scan's.
+fn scoring(scene: &Scene, relevance: &Relevance, pooled: &Pooled, similarity: Option<f32>) -> Vec<(&'static str, f64)> {
+    let parts = explain(scene, relevance, pooled);
+    let mut scoring: Vec<(&'static str, f64)> =
+        similarity.iter().map(|cosine| ("relevance", f64::from(*cosine))).collect();
+    scoring.extend([
+        ("relevance_norm", parts.relevance_norm),
+        ("recency", parts.recency),
+        ("feedback", parts.feedback),
+    ]);
+    scoring.extend(parts.signals);
+    scoring
+}

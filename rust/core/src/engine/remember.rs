@@ -1,0 +1,166 @@
+//! `remember`: analysis outside the transaction, then rows, keys, chains and turn numbers in one.
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::Engine;
+use super::request::NewMemory;
+use crate::error::{Error, Result};
+use crate::lexical::Analyzer;
+use crate::model::Kind;
+use crate::rank::language::question::question_share;
+use crate::store::{self, Interrupt, Micros, ReadTx, Scope, Seq, WriteTx};
+use crate::tokens;
+
+/// A memory with everything that can be known before the transaction.
+pub(super) struct Prepared {
+    pub row: store::NewMemory,
+    pub user: Option<String>,
+    pub session: Option<String>,
+    pub supersedes: Vec<String>,
+    pub replace: bool,
+}
+
+/// A memory in its place.
+pub(super) struct Stored {
+    pub id: String,
+    /// Something was erased to make room for it.
+    pub erased: bool,
+}
+
+impl Engine {
+    /// Stores all of `memories` in one transaction. Ids in order; a keyed fact with the value it has already gives the id it has.
+    pub fn remember(&self, memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
+        let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
+        let stored = self.write(interrupt, |tx| {
+            check_dimension(tx, prepared.iter().flat_map(|new| &new.row.vectors))?;
+            prepared.iter().map(|new| store_one(tx, new, now)).collect::<Result<Vec<Stored>>>()
+        })?;
+        if stored.iter().any(|one| one.erased) {
+            self.scrub();
+        }
+        Ok(stored.into_iter().map(|one| one.id).collect())
+    }
+}
+
+/// Analysis, estimate and counts, of the text as it is indexed: with the speaker's name where there is one.
+pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
+    let indexed = match &new.name {
+        Some(name) => format!("{name}: {}", new.text),
+        None => String::new(),
+    };
+    let indexed = if new.name.is_some() { &indexed } else { &new.text };
+    let row = store::NewMemory {
+        tokens: tokens::estimate(indexed),
+        words: new.text.unicode_words().count() as u32,
+        question: (question_share(&new.text) * 255.0).round() as u8,
+        terms: analyzer.counts(indexed),
+        id: new.id,
+        kind: new.kind,
+        role: new.role,
+        name: new.name,
+        key: new.key,
+        text: new.text,
+        metadata: new.metadata,
+        turn: new.turn,
+        ts: new.ts,
+        expires: new.expires,
+        vectors: new.vectors,
+        consolidated_from: Vec::new(),
+        cited: Vec::new(),
+        judge: new.judge,
+    };
+    Prepared { row, user: new.user, session: new.session, supersedes: new.supersedes, replace: new.replace }
+}
+
+/// Vectors of a length that the collection does not have are refused before anything is stored.
+pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<()> {
+    let mut lengths = vectors.map(Vec::len).peekable();
+    let Some(first) = lengths.peek().copied() else { return Ok(()) };
+    let expected = tx.model()?.map_or(first, |model| model.dimension as usize);
+    match lengths.find(|length| *length != expected) {
+        None => Ok(()),
+        Some(got) => {
+            Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() })
+        }
+    }
+}
+
+/// Stores one memory and what follows from it.
+pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Stored> {
+    let mut erased = false;
+    if new.replace {
+        // Before the scope is asked for: one that becomes empty loses its names.
+        match replace(tx, new)? {
+            Replaced::Same => return Ok(Stored { id: new.row.id.clone(), erased: false }),
+            Replaced::Erased => erased = true,
+            Replaced::Nothing => {}
+        }
+    }
+    let scope = tx.ensure_scope(new.user.as_deref(), new.session.as_deref())?;
+    let holder = match &new.row.key {
+        Some(key) => tx.keyed(scope.partition, key)?,
+        None => None,
+    };
+    if let Some(holder) = &holder
+        && is_live(holder.expires, now)
+        && let Some(same) = same_value(tx, holder.seq, &new.row.text)?
+    {
+        return Ok(Stored { id: same, erased });
+    }
+    let inserted = tx.insert(&scope, &new.row)?;
+    let mut superseded: Vec<Seq> = holder.iter().map(|holder| holder.seq).collect();
+    superseded.extend(judged(tx, &scope, new, now)?);
+    superseded.sort_unstable();
+    superseded.dedup();
+    for old in superseded {
+        tx.supersede(old, inserted.seq, new.row.ts)?;
+    }
+    Ok(Stored { id: new.row.id.clone(), erased })
+}
+
+pub(super) fn is_live(expires: Option<Micros>, now: Micros) -> bool {
+    expires.is_none_or(|at| at > now)
+}
+
+/// The id of the memory, when it has this text already.
+fn same_value(tx: &ReadTx, seq: Seq, text: &str) -> Result<Option<String>> {
+    let rows = tx.rows(&[seq])?;
+    Ok(rows.into_iter().find(|row| row.text == text).map(|row| row.id))
+}
+
+/// Those the judge named that are still live, and the same owner's.
+fn judged(tx: &ReadTx, scope: &Scope, new: &Prepared, now: Micros) -> Result<Vec<Seq>> {
+    let mut live = Vec::new();
+    for id in &new.supersedes {
+        let Some(head) = tx.find(id)? else { continue };
+        let same_owner = head.partition == scope.partition;
+        if same_owner && head.kind != Kind::Document && head.superseded_by.is_none() && is_live(head.expires, now) {
+            live.push(head.seq);
+        }
+    }
+    Ok(live)
+}
+
+enum Replaced {
+    Nothing,
+    Same,
+    Erased,
+}
+
+/// Makes room for a document whose id is in use. One that is the same in everything stays as it is.
+fn replace(tx: &WriteTx, new: &Prepared) -> Result<Replaced> {
+    let Some(head) = tx.find(&new.row.id)? else { return Ok(Replaced::Nothing) };
+    if head.kind != Kind::Document {
+        return Err(Error::Conflict(format!(
+            "id {:?} is in use by a {}; give the document another id",
+            new.row.id,
+            head.kind.as_str()
+        )));
+    }
+    let old = tx.rows(&[head.seq])?;
+    let same = old.first().is_some_and(|old| old.text == new.row.text && old.metadata == new.row.metadata);
+    if same && tx.vectors(head.seq)? == new.row.vectors {
+        return Ok(Replaced::Same);
+    }
+    tx.erase(&[head.seq])?;
+    Ok(Replaced::Erased)
+}

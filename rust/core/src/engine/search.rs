@@ -1,0 +1,209 @@
+//! `search` and `similar`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
+use super::Engine;
+use super::admit::{Admission, Reached};
+use super::columns::{Asked, Columns, query_terms};
+use super::filter::{self, MetadataFilter};
+use super::gather::Gathered;
+use super::record;
+use super::request::{Memory, Ranked, SearchRequest};
+use super::view::View;
+use crate::error::Result;
+use crate::rank::blend::{PoolSize, pool, within_gap};
+use crate::rank::mode::Mode;
+use crate::rank::scene::Query;
+use crate::rank::search::search_scores;
+use crate::store::{Interrupt, Micros, Row, Seq};
+use crate::vector::quantise::{Quantised, cosine, quantise_unit};
+
+impl Engine {
+    /// The best hits by score; without a query and a vector what the filter admits, newest first.
+    pub fn search(&self, request: &SearchRequest, interrupt: Interrupt) -> Result<Ranked> {
+        let search = Search {
+            request,
+            filter: filter::parse(request.filter.as_deref())?,
+            terms: request.query.as_deref().map(|query| query_terms(&self.analyzer, query)).unwrap_or_default(),
+            quantised: request.vector.as_deref().and_then(quantise_unit),
+        };
+        self.snapshot(interrupt, |view| search.rank(view))
+    }
+
+    /// The nearest to a stored memory, of the same owner; by its words where it has no vectors.
+    pub fn similar(&self, id: &str, limit: Option<usize>, now: Micros, interrupt: Interrupt) -> Result<Ranked> {
+        self.snapshot(interrupt, |view| self.nearest_to(view, id, limit, now))
+    }
+
+    fn nearest_to(&self, view: &View, id: &str, limit: Option<usize>, now: Micros) -> Result<Option<Ranked>> {
+        let head = super::feedback::living(view.tx, id, now)?;
+        let whole = Reached { partition: head.partition, scope: None, is_session: false };
+        let admission = Admission { documents: true, superseded: false, now, as_of: None };
+        let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
+        let vectors = view.tx.vectors(head.seq)?;
+        let mut scores = vec![f32::NEG_INFINITY; gathered.len()];
+        for quantised in vectors.iter().filter_map(|vector| quantise_unit(vector)) {
+            for (best, score) in scores.iter_mut().zip(gathered.dense(&quantised)?) {
+                *best = best.max(score);
+            }
+        }
+        let mut columns = Columns::new(&gathered, &Asked { terms: &[], vector: None })?;
+        if vectors.is_empty() {
+            let text = view.tx.rows(&[head.seq])?.into_iter().next().map(|row| row.text).unwrap_or_default();
+            columns = Columns::new(&gathered, &Asked { terms: &self.analyzer.counts(&text), vector: None })?;
+            let query = Query { text: &text, now, language: None };
+            scores = search_scores(&columns.scene(&query), Mode::Lexical, 0.0).score;
+        }
+        let hit = |score: f32| if vectors.is_empty() { score > 0.0 } else { score.is_finite() };
+        let others = (0_u32..).zip(gathered.entries()).zip(&scores);
+        let candidates: Vec<u32> = others
+            .filter(|((_, entry), score)| entry.seq != head.seq && hit(**score))
+            .map(|((index, _), _)| index)
+            .collect();
+        let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
+        let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
+        let exact = |seq: Seq| -> Result<Option<f32>> {
+            let theirs = view.tx.vectors(seq)?;
+            let pairs = vectors.iter().flat_map(|own| theirs.iter().map(move |other| cosine(own, other)));
+            Ok(pairs.reduce(f32::max))
+        };
+        let mut ranked = Ranked::default();
+        for (row, index) in rows(view, &gathered, &pooled)? {
+            let similarity = exact(row.head.seq)?;
+            let score = similarity.unwrap_or_else(|| scores.get(index as usize).copied().unwrap_or_default());
+            ranked.memories.push(hit_memory(row, f64::from(score), similarity));
+        }
+        sort(&mut ranked.memories);
+        ranked.memories.truncate(limit.unwrap_or(usize::MAX));
+        Ok(Some(ranked))
+    }
+}
+
+struct Search<'a> {
+    request: &'a SearchRequest,
+    filter: Option<MetadataFilter>,
+    terms: Vec<(u64, u32)>,
+    quantised: Option<Quantised>,
+}
+
+impl Search<'_> {
+    fn rank(&self, view: &View) -> Result<Option<Ranked>> {
+        let request = self.request;
+        let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
+        let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
+        let columns = Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref() })?;
+        if request.query.is_none() && request.vector.is_none() {
+            return self.newest(view, &gathered, &columns).map(Some);
+        }
+        let query = Query { text: request.query.as_deref().unwrap_or_default(), now: request.now, language: None };
+        let scores = search_scores(&columns.scene(&query), request.mode, request.dense_weight as f32);
+        let candidates = self.candidates(view, &gathered, &columns, &scores.score)?;
+        let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
+        let range = Range::of(columns.cosine.as_deref().unwrap_or_default());
+        let mut ranked = Ranked::default();
+        for (row, index) in rows(view, &gathered, &pooled)? {
+            let similarity = match &request.vector {
+                Some(query) => view.similarity(row.head.seq, query)?,
+                None => None,
+            };
+            let part = |name: &str| {
+                let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
+                values.and_then(|values| values.get(index as usize)).map_or(0.0, |value| f64::from(*value))
+            };
+            let parts = self.parts(&range, similarity, part("lexical"));
+            let score = parts.iter().map(|(_, part)| part).sum();
+            let scoring = request.explain.then(|| explained(&parts, similarity));
+            ranked.memories.push(Memory { scoring, ..hit_memory(row, score, similarity) });
+        }
+        sort(&mut ranked.memories);
+        self.cut_gap(&mut ranked);
+        Ok(Some(ranked))
+    }
+
+    /// The score's parts with the exact cosine in place of the scan's.
+    fn parts(&self, range: &Range, similarity: Option<f32>, lexical: f64) -> Vec<(&'static str, f64)> {
+        match self.request.mode {
+            Mode::Dense => vec![("dense", f64::from(similarity.unwrap_or(f32::NEG_INFINITY)))],
+            Mode::Lexical => vec![("lexical", lexical)],
+            Mode::Hybrid => {
+                let dense = similarity.map_or(0.0, |cosine| self.request.dense_weight * range.scale(cosine));
+                vec![("dense", dense), ("lexical", lexical)]
+            }
+        }
+    }
+
+    /// What can be a hit at all: in `dense` what has vectors, in `lexical` (and without a vector) what shares a word.
+    fn candidates(&self, view: &View, gathered: &Gathered, columns: &Columns, scores: &[f32]) -> Result<Vec<u32>> {
+        let by_words = self.request.mode == Mode::Lexical || self.quantised.is_none();
+        let numbered = (0_u32..).zip(scores);
+        let hits = numbered.filter(|(_, score)| if by_words { **score > 0.0 } else { score.is_finite() });
+        let hits: Vec<u32> = hits.map(|(index, _)| index).collect();
+        match (self.request.max_distance, &self.request.vector, &columns.cosine) {
+            (Some(most), Some(query), Some(int8)) => view.at_least(gathered, int8, query, (1.0 - most) as f32, hits),
+            _ => Ok(hits),
+        }
+    }
+
+    fn newest(&self, view: &View, gathered: &Gathered, columns: &Columns) -> Result<Ranked> {
+        let level = vec![0.0; gathered.len()];
+        let all: Vec<u32> = (0..gathered.len() as u32).collect();
+        let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
+        let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
+        Ok(Ranked { memories, ..Ranked::default() })
+    }
+
+    fn size(&self) -> PoolSize {
+        match (self.request.limit, self.request.token_budget) {
+            (Some(limit), _) => PoolSize::Limit(limit),
+            (None, budget) => PoolSize::Budget(budget.map_or(u64::MAX, |budget| budget as u64)),
+        }
+    }
+
+    fn cut_gap(&self, ranked: &mut Ranked) {
+        let Some(gap) = self.request.score_gap else { return };
+        let scores: Vec<f64> = ranked.memories.iter().map(|memory| memory.score).collect();
+        let below = ranked.memories.split_off(within_gap(&scores, gap));
+        ranked.below_gap = below.into_iter().map(|memory| memory.id).collect();
+    }
+}
+
+/// Least and largest cosine of S.
+struct Range {
+    low: f32,
+    high: f32,
+}
+
+impl Range {
+    fn of(cosines: &[f32]) -> Self {
+        let finite = cosines.iter().filter(|cosine| cosine.is_finite());
+        let start = (f32::INFINITY, f32::NEG_INFINITY);
+        let (low, high) = finite.fold(start, |(low, high), cosine| (low.min(*cosine), high.max(*cosine)));
+        Self { low, high }
+    }
+
+    /// 0 to 1, and 0 where all are equal.
+    fn scale(&self, cosine: f32) -> f64 {
+        if self.high > self.low {
+            f64::from(((cosine - self.low) / (self.high - self.low)).clamp(0.0, 1.0))
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The rows of the pool, each with its index in S.
+fn rows<'a>(view: &View, gathered: &Gathered, pooled: &'a [u32]) -> Result<impl Iterator<Item = (Row, u32)> + use<'a>> {
+    let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
+    Ok(view.tx.rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
+}
+
+fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
+    Memory { score, similarity: similarity.map(f64::from), ..record::memory(row) }
+}
+
+fn explained(parts: &[(&'static str, f64)], similarity: Option<f32>) -> Vec<(&'static str, f64)> {
+    let relevance = similarity.map(|cosine| ("relevance", f64::from(cosine)));
+    relevance.into_iter().chain(parts.iter().copied()).collect()
+}
+
+/// By score; ties keep the pool's order: the newer, then the later inserted.
+fn sort(memories: &mut [Memory]) {
+    memories.sort_by(|a, b| b.score.total_cmp(&a.score));
+}

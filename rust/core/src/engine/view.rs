@@ -1,0 +1,115 @@
+//! One consistent look at the store: partitions, rows and vectors of the same snapshot.
+use std::sync::Arc;
+
+use super::Engine;
+use super::admit::{Admission, Reached, reached};
+use super::filter::MetadataFilter;
+use super::gather::Gathered;
+use super::request::Reach;
+use crate::error::{Error, Result};
+use crate::gate;
+use crate::partition::{Cache, Partition};
+use crate::store::{Interrupt, ReadTx, Seq};
+use crate::vector::quantise::cosine;
+
+/// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
+/// it loads a copy of its own, so that no number of writers can keep it from ending.
+const FRESH_SNAPSHOTS: usize = 8;
+
+pub(super) struct View<'v, 'tx> {
+    pub tx: &'v ReadTx<'tx>,
+    cache: &'v Cache,
+    own_copies: bool,
+}
+
+impl Engine {
+    /// Runs the job in one read transaction. A job that returns `None` wants a fresh one.
+    pub(super) fn snapshot<T>(&self, interrupt: Interrupt, job: impl Fn(&View) -> Result<Option<T>>) -> Result<T> {
+        let _inside = gate::enter();
+        for attempt in 0..=FRESH_SNAPSHOTS {
+            let own_copies = attempt == FRESH_SNAPSHOTS;
+            let done = self.store.read(interrupt, |tx| job(&View { tx, cache: &self.cache, own_copies }))?;
+            if let Some(done) = done {
+                return Ok(done);
+            }
+        }
+        Err(Error::Busy {
+            path: self.store.facts().path.unwrap_or_default(),
+            message: "the partition kept changing; read again".to_owned(),
+        })
+    }
+}
+
+impl View<'_, '_> {
+    /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
+    pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
+        if self.own_copies {
+            let rev = self.tx.partition_rev(id)?;
+            return Ok(Some(Arc::new(Partition::load(self.tx, id, rev)?)));
+        }
+        self.cache.version(self.tx, id)
+    }
+
+    /// Scope S of a read. A filter that says in which session all matches are is taken as the reach's session.
+    pub fn gather(
+        &self,
+        reach: &Reach,
+        admission: &Admission,
+        filter: Option<&MetadataFilter>,
+    ) -> Result<Option<Gathered>> {
+        let session = filter.and_then(MetadataFilter::session).filter(|_| reach.session.is_none());
+        let reached = match session {
+            Some(session) => reached(self.tx, &Reach { session: Some(session.to_owned()), ..reach.clone() })?,
+            None => reached(self.tx, reach)?,
+        };
+        let Some(mut gathered) = self.gather_from(&reached, admission)? else { return Ok(None) };
+        if let Some(filter) = filter {
+            filter.narrow(self.tx, &mut gathered)?;
+        }
+        Ok(Some(gathered))
+    }
+
+    pub fn gather_from(&self, reached: &[Reached], admission: &Admission) -> Result<Option<Gathered>> {
+        let mut gathered = Gathered::default();
+        for reached in reached {
+            let Some(partition) = self.partition(reached.partition)? else { return Ok(None) };
+            gathered.add(&partition, *reached, admission);
+        }
+        Ok(Some(gathered))
+    }
+
+    /// The float32 cosine with the query of the best of the memory's vectors; `None` for one without.
+    pub fn similarity(&self, seq: Seq, query: &[f32]) -> Result<Option<f32>> {
+        let vectors = self.tx.vectors(seq)?;
+        let fitting = vectors.iter().filter(|vector| vector.len() == query.len());
+        Ok(fitting.map(|vector| cosine(query, vector)).reduce(f32::max))
+    }
+
+    /// Of the candidates those that are at least so similar, by the exact cosine: int8 decides where it can tell.
+    pub fn at_least(
+        &self,
+        gathered: &Gathered,
+        int8: &[f32],
+        query: &[f32],
+        least: f32,
+        candidates: Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        let mut kept = Vec::with_capacity(candidates.len());
+        for index in candidates {
+            let near = int8.get(index as usize).copied().unwrap_or(f32::NEG_INFINITY) - least;
+            let enough = if near.abs() > INT8_ERROR {
+                near > 0.0
+            } else {
+                let seq = gathered.seq(index as usize).unwrap_or_default();
+                self.similarity(seq, query)?.is_some_and(|exact| exact >= least)
+            };
+            if enough {
+                kept.push(index);
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// Wider than int8 codes can be wrong about a cosine, query and memory together.
+const INT8_ERROR: f32 = 0.04;

@@ -1,0 +1,208 @@
+//! The fork gate: no thread is inside native code, and no SQLite connection is open, at the instant a process forks.
+//!
+//! A child inherits the locks and mutexes of SQLite, not the threads that would release them: a new connection in it can hang.
+//! So every entry into the engine passes this gate. Before a fork the gate closes, the forking thread waits until the others are
+//! outside, and the members (open stores) close their connections; after it both sides open the gate and reopen on next use.
+//!
+//! Invariants:
+//! * Whoever waits *at* the gate holds nothing: no lock of ours, no transaction. So `enter` comes first, before any lock.
+//! * Whoever is *inside* waits only for threads that are inside too, so all of them come out. Waiting for anything else
+//!   (another process, the caller's interrupt check) happens in [`pause`], outside.
+//! * The gate itself is one atomic and short sleeps: nothing an operating system could hold or park across a fork.
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{OnceLock, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// The top bit: closed. The rest: how many threads are inside.
+static STATE: AtomicU64 = AtomicU64::new(0);
+const CLOSED: u64 = 1 << 63;
+
+static MEMBERS: Mutex<Vec<Weak<dyn ForkAware>>> = Mutex::new(Vec::new());
+static INSTALLED: OnceLock<bool> = OnceLock::new();
+
+thread_local! {
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What must let go of operating system resources before a fork. Called while no other thread is inside the gate.
+pub trait ForkAware: Send + Sync {
+    fn before_fork(&self);
+}
+
+/// Inside the gate until dropped. Reentrant per thread.
+#[derive(Debug)]
+#[must_use = "the gate is left when the guard is dropped"]
+pub struct Guard {
+    stays_on_its_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let depth = DEPTH.get();
+        DEPTH.set(depth.saturating_sub(1));
+        if depth == 1 {
+            leave();
+        }
+    }
+}
+
+/// Enters the gate, waiting while a fork is under way.
+pub fn enter() -> Guard {
+    let depth = DEPTH.get();
+    if depth == 0 {
+        arrive();
+    }
+    DEPTH.set(depth + 1);
+    Guard { stays_on_its_thread: PhantomData }
+}
+
+/// Runs `outside` with the gate left, however deep this thread is in it; enters again after. The caller holds no lock and no transaction.
+pub fn pause<T>(outside: impl FnOnce() -> T) -> T {
+    struct Back(u32);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            arrive();
+            DEPTH.set(self.0);
+        }
+    }
+    let depth = DEPTH.replace(0);
+    if depth == 0 {
+        return outside();
+    }
+    leave();
+    let _back = Back(depth);
+    outside()
+}
+
+/// True inside [`enter`]'s guard.
+#[must_use]
+pub fn inside() -> bool {
+    DEPTH.get() > 0
+}
+
+/// Registers the fork handlers, once per process. False: the system refused (no memory).
+pub fn install() -> bool {
+    *INSTALLED.get_or_init(register_handlers)
+}
+
+/// Adds a member that is told before each fork, until it is dropped. Called inside the gate.
+pub fn join(member: Weak<dyn ForkAware>) -> bool {
+    let installed = install();
+    let mut members = MEMBERS.lock();
+    members.retain(|member| member.strong_count() > 0);
+    members.push(member);
+    installed
+}
+
+fn arrive() {
+    let mut nap = Nap::default();
+    let mut state = STATE.load(Ordering::Relaxed);
+    loop {
+        if state & CLOSED != 0 {
+            nap.take();
+            state = STATE.load(Ordering::Relaxed);
+            continue;
+        }
+        match STATE.compare_exchange_weak(state, state + 1, Ordering::SeqCst, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => state = now,
+        }
+    }
+}
+
+fn leave() {
+    STATE.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Sleeps that grow from 20 microseconds to 1 millisecond.
+#[derive(Default)]
+struct Nap(u32);
+
+impl Nap {
+    fn take(&mut self) {
+        let microseconds = (20_u64 << self.0.min(6)).min(1_000);
+        self.0 += 1;
+        std::thread::sleep(Duration::from_micros(microseconds));
+    }
+}
+
+/// One if the forking thread is itself inside (a fork out of a job): it cannot wait for itself.
+fn own_share() -> u64 {
+    u64::from(inside())
+}
+
+fn close_gate() {
+    let mut nap = Nap::default();
+    // Two threads may fork at once: the second waits until the first has opened the gate again.
+    while STATE.fetch_or(CLOSED, Ordering::SeqCst) & CLOSED != 0 {
+        nap.take();
+    }
+    let mut nap = Nap::default();
+    while STATE.load(Ordering::SeqCst) & !CLOSED > own_share() {
+        nap.take();
+    }
+}
+
+extern "C" fn before_fork() {
+    close_gate();
+    let members: Vec<_> = MEMBERS.lock().iter().filter_map(Weak::upgrade).collect();
+    for member in members {
+        member.before_fork();
+    }
+}
+
+extern "C" fn after_fork_in_parent() {
+    STATE.fetch_and(!CLOSED, Ordering::SeqCst);
+}
+
+extern "C" fn after_fork_in_child() {
+    // Only the forking thread lives on.
+    STATE.store(own_share(), Ordering::SeqCst);
+}
+
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn register_handlers() -> bool {
+    // SAFETY: the three handlers are functions without arguments that live as long as this library, take no lock that a thread
+    // outside the gate may hold, and do not unwind.
+    let refused =
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
+    refused == 0
+}
+
+#[cfg(not(unix))]
+fn register_handlers() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entering_twice_counts_once_and_pausing_leaves_whatever_the_depth() {
+        let outer = enter();
+        let inner = enter();
+        assert!(inside());
+        pause(|| assert!(!inside()));
+        assert!(inside());
+        drop(inner);
+        assert!(inside());
+        drop(outer);
+        assert!(!inside());
+    }
+
+    #[test]
+    fn a_panic_in_a_pause_still_comes_back_inside() {
+        let guard = enter();
+        let paused = std::panic::catch_unwind(|| pause(|| std::panic::resume_unwind(Box::new("stop"))));
+        assert!(paused.is_err());
+        assert!(inside());
+        drop(guard);
+        assert!(!inside());
+    }
+}

@@ -1,0 +1,36 @@
+//! What fits the budget, and how does it read? Pure: lines and a counter in, the block and what was left out, and why.
+//!
+//! `render` makes a memory a line that can pose as nothing else, `context` fills a block, `select` a list of results.
+mod context;
+mod date;
+mod render;
+mod select;
+
+pub use context::{AdditiveCount, Packed, Wanted, pack_context, pack_context_additive};
+pub use render::{Line, Section};
+pub use select::{Selection, select};
+
+/// Why something of the pool was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    OverBudget,
+    OverLimit,
+    BelowScoreGap,
+    BelowMinRelevance,
+    /// It stands in the block already, in another section.
+    AlreadyInContext,
+}
+
+impl DropReason {
+    /// As users see it; stable.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OverBudget => "over budget",
+            Self::OverLimit => "over limit",
+            Self::BelowScoreGap => "below score gap",
+            Self::BelowMinRelevance => "below min relevance",
+            Self::AlreadyInContext => "already in context",
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A few thousand memories of one partition as columns: what ranking reads, in insertion order.
+use crate::error::Result;
+use crate::lexical::Postings;
+use crate::model::Kind;
+use crate::store::{IndexRow, Micros, Seq};
+use crate::vector::quantise::quantise_unit;
+use crate::vector::scan::Rows;
+
+/// Rows of a segment. Small enough that a copy for a waiting reader is cheap, large enough that a segment's own cost vanishes.
+pub(crate) const SEGMENT_ROWS: usize = 4096;
+
+/// A memory that never expires, or was not superseded.
+pub(crate) const NEVER: Micros = Micros::MAX;
+
+/// Feedback in the order it was given: sign and time.
+pub(crate) type Feedback = Box<[(i8, Micros)]>;
+
+/// What one memory is, without its terms and vectors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Entry {
+    pub seq: Seq,
+    pub scope: i64,
+    pub kind: Kind,
+    /// -1: no turn number.
+    pub turn: i64,
+    pub ts: Micros,
+    pub expires: Micros,
+    /// The successor's time; [`NEVER`] while it has none.
+    pub superseded_at: Micros,
+    pub tokens: u32,
+    pub words: u32,
+    pub question: u8,
+    /// Into the partition's roles; 0 = no role.
+    pub role: u16,
+    pub dead: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Segment {
+    entries: Vec<Entry>,
+    /// By row number, rising.
+    feedback: Vec<(u32, Feedback)>,
+    rows: Rows,
+    postings: Postings,
+    dead: usize,
+}
+
+impl Segment {
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    pub fn postings(&self) -> &Postings {
+        &self.postings
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= SEGMENT_ROWS
+    }
+
+    pub fn dead(&self) -> usize {
+        self.dead
+    }
+
+    pub fn feedback(&self, row: u32) -> &[(i8, Micros)] {
+        let found = self.feedback.binary_search_by_key(&row, |(row, _)| *row).ok();
+        found.and_then(|at| self.feedback.get(at)).map_or(&[], |(_, feedback)| feedback)
+    }
+
+    pub fn position(&self, seq: Seq) -> Option<usize> {
+        self.entries.binary_search_by_key(&seq, |entry| entry.seq).ok()
+    }
+
+    /// The largest sequence number here.
+    pub fn last(&self) -> Option<Seq> {
+        self.entries.last().map(|entry| entry.seq)
+    }
+
+    /// Appends a row that is newer than all the others.
+    pub fn push(&mut self, row: IndexRow, role: u16) -> Result<()> {
+        let number = self.entries.len() as u32;
+        for vector in &row.vectors {
+            let Some(quantised) = quantise_unit(vector) else { continue };
+            if self.rows.is_empty() {
+                self.rows = Rows::new(quantised.codes.len());
+            }
+            self.rows.push(number, &quantised)?;
+        }
+        self.postings.push(number, &row.terms);
+        self.entries.push(entry(&row, role));
+        self.set_feedback(number, row.feedback);
+        Ok(())
+    }
+
+    /// Takes over what can change of a stored memory; its terms and vectors cannot.
+    pub fn update(&mut self, position: usize, row: IndexRow, role: u16) {
+        let updated = entry(&row, role);
+        if let Some(slot) = self.entries.get_mut(position) {
+            *slot = Entry { dead: slot.dead, ..updated };
+        }
+        self.set_feedback(position as u32, row.feedback);
+    }
+
+    /// What was erased takes part in nothing.
+    pub fn kill(&mut self, position: usize) {
+        if let Some(slot) = self.entries.get_mut(position).filter(|entry| !entry.dead) {
+            slot.dead = true;
+            self.dead += 1;
+        }
+    }
+
+    fn set_feedback(&mut self, row: u32, feedback: Vec<(i8, Micros)>) {
+        match self.feedback.binary_search_by_key(&row, |(row, _)| *row) {
+            Ok(at) => {
+                if let Some(slot) = self.feedback.get_mut(at) {
+                    slot.1 = feedback.into();
+                }
+            }
+            Err(at) if !feedback.is_empty() => self.feedback.insert(at, (row, feedback.into())),
+            Err(_) => {}
+        }
+    }
+
+    /// What the segment takes in memory.
+    pub fn bytes(&self) -> usize {
+        let feedback: usize =
+            self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
+        self.entries.capacity() * size_of::<Entry>() + feedback + self.rows.bytes() + self.postings.bytes()
+    }
+}
+
+fn entry(row: &IndexRow, role: u16) -> Entry {
+    let head = &row.head;
+    // A memory whose successor was forgotten stays superseded, from the time its successor had.
+    let superseded_at = head.superseded_by.map_or(NEVER, |_| head.superseded_at.unwrap_or(Micros::MIN));
+    Entry {
+        seq: head.seq,
+        scope: head.scope,
+        kind: head.kind,
+        turn: head.turn.unwrap_or(-1),
+        ts: head.ts,
+        expires: head.expires.unwrap_or(NEVER),
+        superseded_at,
+        tokens: head.tokens,
+        words: head.words,
+        question: head.question,
+        role,
+        dead: false,
+    }
+}

@@ -1,0 +1,156 @@
+//! Does a query ask for what the assistant said, or name an earlier conversation? A second person that said or gave
+//! something, "our last chat", "remind me".
+use super::Language;
+use super::words::{Word, words};
+
+/// A language's words for who said what to whom.
+#[derive(Debug)]
+pub struct TalkWords {
+    /// Whom the query addresses.
+    pub you: &'static [&'static str],
+    /// Both together.
+    pub we: &'static [&'static str],
+    /// May stand between subject and verb ("you have previously told").
+    pub between: &'static [&'static str],
+    /// Before the subject, turn a plain verb into the past ("did you offer").
+    pub did: &'static [&'static str],
+    /// Between an auxiliary and its subject ("did the assistant say").
+    pub articles: &'static [&'static str],
+    /// Saying and giving, as after `did`.
+    pub say: &'static [&'static str],
+    /// Saying and giving, in the past.
+    pub said: &'static [&'static str],
+    /// Talking together, as after `did`.
+    pub talk: &'static [&'static str],
+    pub talked: &'static [&'static str],
+    pub your: &'static [&'static str],
+    /// What a second person gave ("your recommendation").
+    pub answers: &'static [&'static str],
+    pub our: &'static [&'static str],
+    /// What both had ("our last chat").
+    pub conversations: &'static [&'static str],
+    /// Asks to repeat, unless one of `instruction` follows ("remind me to call").
+    pub reminders: &'static [&'static [&'static str]],
+    pub instruction: &'static [&'static str],
+}
+
+/// The most words between a subject and its verb, or a possessive and its noun.
+const REACH: usize = 3;
+
+/// Whether the query asks for what the assistant said or refers to earlier talk; never without a language.
+#[must_use]
+pub fn names_earlier_talk(text: &str, language: Option<&Language>) -> bool {
+    let Some(talk) = language.map(|language| &language.talk) else { return false };
+    let words = words(text);
+    (0..words.len()).any(|at| {
+        let (before, from) = words.split_at(at);
+        talk.is_reminder(from)
+            || talk.is_act(before, from, talk.you, talk.say, talk.said)
+            || talk.is_act(before, from, talk.we, talk.talk, talk.talked)
+            || is_owned(from, talk.your, talk.answers)
+            || is_owned(from, talk.our, talk.conversations)
+    })
+}
+
+impl TalkWords {
+    fn is_reminder(&self, from: &[Word]) -> bool {
+        self.reminders.iter().any(|phrase| {
+            let said = from.len() >= phrase.len() && phrase.iter().zip(from).all(|(part, word)| word.lower == *part);
+            said && !from.get(phrase.len()).is_some_and(|next| next.is_one_of(self.instruction))
+        })
+    }
+
+    /// A subject, then within reach its verb: in the past, or plain with a `did` before the subject.
+    fn is_act(&self, before: &[Word], from: &[Word], subjects: &[&str], plain: &[&str], past: &[&str]) -> bool {
+        let Some((subject, after)) = from.split_first() else { return false };
+        if !subject.is_one_of(subjects) {
+            return false;
+        }
+        let verb = after.iter().take(REACH + 1).find(|word| !word.is_one_of(self.between));
+        let asks_past = before
+            .iter()
+            .rev()
+            .find(|word| !word.is_one_of(self.articles))
+            .is_some_and(|word| word.is_one_of(self.did));
+        verb.is_some_and(|verb| verb.is_one_of(past) || asks_past && verb.is_one_of(plain))
+    }
+}
+
+fn is_owned(from: &[Word], owners: &[&str], things: &[&str]) -> bool {
+    let Some((owner, after)) = from.split_first() else { return false };
+    owner.is_one_of(owners) && after.iter().take(REACH).any(|word| word.is_one_of(things))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ENGLISH;
+    use super::*;
+
+    fn names(text: &str) -> bool {
+        names_earlier_talk(text, Some(&ENGLISH))
+    }
+
+    #[test]
+    fn what_the_assistant_said_is_recognised() {
+        for text in [
+            "Can you remind me what the name of the hotel was?",
+            "what was the restaurant you recommended",
+            "Which book had you suggested to me?",
+            "you told me about a museum, which one",
+            "What discount did you offer me?",
+            "the recipe you've given me",
+            "have you ever mentioned a dentist",
+            "How many steps did you list for the setup",
+            "what did the assistant say about taxes",
+            "what was your recommendation for the knee",
+            "your second suggestion, please",
+            "which command did you show me",
+            "who did you say could fix it",
+            "the price you quoted",
+            "How much did you promise to take off?",
+        ] {
+            assert!(names(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn earlier_talk_is_recognised() {
+        for text in [
+            "In our last chat we planned a menu",
+            "about our previous conversation on shoes",
+            "what did we discuss about the car",
+            "we talked about a hotel",
+            "we were talking about shoes",
+        ] {
+            assert!(names(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn requests_and_the_users_own_words_are_not() {
+        for text in [
+            "can you recommend a hotel",
+            "could you tell me my shoe size",
+            "would you suggest red or blue",
+            "what do you recommend",
+            "will you give me the list",
+            "remind me to call mum",
+            "what did I tell you about my dog",
+            "what did she say to you",
+            "where did we go in spring",
+            "the place we went to",
+            "what did Anna recommend",
+            "which offer did I get",
+            "our house",
+            "your name",
+            "",
+        ] {
+            assert!(!names(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn it_is_silent_without_a_language() {
+        assert!(!names_earlier_talk("remind me", None));
+    }
+}

@@ -1,0 +1,174 @@
+//! Scopes for the tests of ranking, and the textbook twins that several of them share. Written from the formulas in f64.
+#![allow(clippy::indexing_slicing)]
+use proptest::prelude::*;
+
+use super::language::Language;
+use super::scene::{Query, Scene};
+use super::terms::TermMatches;
+use super::thread::{NO_SESSION, Thread};
+use crate::lexical::Posting;
+use crate::model::Kind;
+
+pub const GAP: i64 = 10;
+
+/// A small scope S and a query, as columns.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    pub text: String,
+    pub language: Option<&'static Language>,
+    pub cosine: Option<Vec<f32>>,
+    /// Occurrences by query term, then row. A term's count in the query is its index plus one.
+    pub tf: Vec<Vec<u32>>,
+    pub doc_len: Vec<u32>,
+    pub tokens: Vec<u32>,
+    pub kind: Vec<Kind>,
+    pub session: Vec<u32>,
+    pub turn: Vec<i64>,
+    pub ts: Vec<i64>,
+    pub user_words: Vec<bool>,
+    pub question_share: Vec<f32>,
+}
+
+/// What a [`Scene`] of a sample borrows.
+pub struct View<'a> {
+    sample: &'a Sample,
+    query: Query<'a>,
+    matches: TermMatches,
+    thread: Thread,
+}
+
+impl Sample {
+    /// Turns of one sitting with these cosines, no words, ten tokens each.
+    pub fn of_turns(cosine: &[f32]) -> Self {
+        let n = cosine.len();
+        Self {
+            cosine: Some(cosine.to_vec()),
+            doc_len: vec![5; n],
+            tokens: vec![10; n],
+            kind: vec![Kind::Turn; n],
+            session: vec![0; n],
+            turn: (0..n as i64).collect(),
+            ts: vec![0; n],
+            user_words: vec![true; n],
+            question_share: vec![0.0; n],
+            ..Self::default()
+        }
+    }
+
+    pub fn any() -> impl Strategy<Value = Self> {
+        let session = prop_oneof![4 => 0_u32..3, 1 => Just(NO_SESSION)];
+        let row = (-1.0_f32..1.0, 0_u32..12, 1_u32..300, 0_usize..4, session, 0_i64..20, 0_i64..60, any::<bool>());
+        let terms = prop::collection::vec(prop::collection::vec(0_u32..3, 40), 0..4);
+        (prop::collection::vec(row, 0..40), terms).prop_map(|(rows, tf)| Self {
+            cosine: Some(rows.iter().map(|row| row.0).collect()),
+            tf: tf.into_iter().map(|mut of| of.drain(..rows.len()).collect()).collect(),
+            doc_len: rows.iter().map(|row| row.1).collect(),
+            tokens: rows.iter().map(|row| row.2).collect(),
+            kind: rows.iter().map(|row| [Kind::Turn, Kind::Turn, Kind::Fact, Kind::Pinned][row.3]).collect(),
+            session: rows.iter().map(|row| row.4).collect(),
+            turn: rows.iter().map(|row| row.5).collect(),
+            ts: rows.iter().map(|row| row.6).collect(),
+            user_words: rows.iter().map(|row| row.7).collect(),
+            question_share: vec![0.0; rows.len()],
+            ..Self::default()
+        })
+    }
+
+    /// A sample and a sum of earlier signals for each of its rows.
+    pub fn with_sum() -> impl Strategy<Value = (Self, Vec<f32>)> {
+        Self::any().prop_flat_map(|sample| {
+            let n = sample.len();
+            (Just(sample), prop::collection::vec((0_u8..50).prop_map(|x| f32::from(x) / 32.0), n))
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    pub fn avg_len(&self) -> f32 {
+        self.doc_len.iter().sum::<u32>() as f32 / self.len().max(1) as f32
+    }
+
+    pub fn matches(&self) -> TermMatches {
+        let mut matches = TermMatches::new(self.len() as u32);
+        for (term, tf) in (0_u32..).zip(&self.tf) {
+            let found = (0_u32..).zip(tf).filter(|(_, tf)| **tf > 0).map(|(row, tf)| Posting { row, tf: *tf });
+            matches.push(u64::from(term), term + 1, found);
+        }
+        matches
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View {
+            sample: self,
+            query: Query { text: &self.text, now: 0, language: self.language },
+            matches: self.matches(),
+            thread: Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP),
+        }
+    }
+
+    pub fn textbook_idf(&self, term: usize) -> f64 {
+        let df = self.tf[term].iter().filter(|tf| **tf > 0).count() as f64;
+        (1.0 + (self.len() as f64 - df + 0.5) / (df + 0.5)).ln()
+    }
+
+    pub fn textbook_bm25(&self, row: usize) -> f64 {
+        let avg = self.doc_len.iter().map(|len| f64::from(*len)).sum::<f64>() / self.len() as f64;
+        let relative = if avg > 0.0 { f64::from(self.doc_len[row]) / avg } else { 1.0 };
+        let term = |t: usize| {
+            let tf = f64::from(self.tf[t][row]);
+            (t + 1) as f64 * self.textbook_idf(t) * tf * (1.2 + 1.0) / (tf + 1.2 * (1.0 - 0.75 + 0.75 * relative))
+        };
+        (0..self.tf.len()).map(term).sum()
+    }
+
+    /// The rows of each sitting in their order.
+    pub fn textbook_sittings(&self) -> Vec<Vec<usize>> {
+        let threaded = |row: &usize| self.kind[*row] == Kind::Turn && self.session[*row] != NO_SESSION;
+        let mut turns: Vec<usize> = (0..self.len()).filter(threaded).collect();
+        turns.sort_by_key(|&row| (self.session[row], self.turn[row], row));
+        let mut sittings: Vec<Vec<usize>> = Vec::new();
+        for row in turns {
+            match sittings.last_mut() {
+                Some(sitting) if self.together(sitting[sitting.len() - 1], row) => sitting.push(row),
+                _ => sittings.push(vec![row]),
+            }
+        }
+        sittings.extend((0..self.len()).filter(|row| !threaded(row)).map(|row| vec![row]));
+        sittings
+    }
+
+    fn together(&self, a: usize, b: usize) -> bool {
+        self.session[a] == self.session[b] && (self.ts[a] - self.ts[b]).abs() <= GAP
+    }
+}
+
+impl View<'_> {
+    pub fn scene(&self) -> Scene<'_> {
+        let sample = self.sample;
+        Scene {
+            query: &self.query,
+            cosine: sample.cosine.as_deref(),
+            matches: &self.matches,
+            doc_len: &sample.doc_len,
+            avg_len: sample.avg_len(),
+            tokens: &sample.tokens,
+            kind: &sample.kind,
+            user_words: &sample.user_words,
+            question_share: &sample.question_share,
+            thread: &self.thread,
+        }
+    }
+}
+
+pub fn textbook_mm(values: &[f64]) -> Vec<f64> {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    values.iter().map(|value| if high > low { (value - low) / (high - low) } else { 0.0 }).collect()
+}
+
+/// Equal but for the rounding of f32.
+pub fn close(got: &[f32], expected: &[f64]) -> bool {
+    got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-3)
+}

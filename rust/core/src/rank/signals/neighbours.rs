@@ -1,0 +1,93 @@
+//! A turn answers with those around it: `min(1, 80/L) (0.4 max(x of the next ones) + 0.15 max(x of the ones after))`.
+//! A fact has no thread, so it is its own neighbour on one side of each: `0.55 min(1, 80/L) x`.
+use super::{Signal, Stage};
+use crate::model::Kind;
+use crate::rank::scene::Scene;
+
+const NEXT: f32 = 0.4;
+const AFTER: f32 = 0.15;
+/// A longer text says more itself and owes its neighbours less.
+const LENGTH: f32 = 80.0;
+
+#[derive(Debug)]
+pub struct Neighbours;
+
+impl Signal for Neighbours {
+    fn name(&self) -> &'static str {
+        "neighbours"
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::Thread
+    }
+
+    fn default_weight(&self) -> f32 {
+        1.0
+    }
+
+    fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
+        let rows = scene.kind.iter().zip(scene.tokens).zip(sum).enumerate();
+        rows.map(|(row, ((kind, tokens), own))| (LENGTH / *tokens as f32).min(1.0) * lent(scene, sum, row, *kind, *own))
+            .collect()
+    }
+}
+
+fn lent(scene: &Scene, sum: &[f32], row: usize, kind: Kind, own: f32) -> f32 {
+    match kind {
+        Kind::Fact | Kind::Pinned => (NEXT + AFTER) * own,
+        Kind::Document => 0.0,
+        Kind::Turn => {
+            let (left, right) = (scene.thread.previous(row), scene.thread.next(row));
+            let left_after = left.and_then(|row| scene.thread.previous(row));
+            let right_after = right.and_then(|row| scene.thread.next(row));
+            NEXT * larger(sum, left, right) + AFTER * larger(sum, left_after, right_after)
+        }
+    }
+}
+
+/// The larger of two rows' sums; who is missing counts 0.
+fn larger(sum: &[f32], a: Option<usize>, b: Option<usize>) -> f32 {
+    let of = |row: Option<usize>| row.and_then(|row| sum.get(row)).copied().unwrap_or(0.0);
+    of(a).max(of(b))
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rank::sample::{Sample, close};
+
+    fn textbook(sample: &Sample, sum: &[f32]) -> Vec<f64> {
+        let x = |order: &[usize], at: i64| {
+            usize::try_from(at).ok().and_then(|at| order.get(at)).map_or(0.0, |row| f64::from(sum[*row]))
+        };
+        let sittings = sample.textbook_sittings();
+        let value = |row: usize| {
+            let short = (80.0 / f64::from(sample.tokens[row])).min(1.0);
+            if matches!(sample.kind[row], Kind::Fact | Kind::Pinned) {
+                return 0.55 * short * f64::from(sum[row]);
+            }
+            let order = sittings.iter().find(|sitting| sitting.contains(&row)).map_or(&[][..], Vec::as_slice);
+            let at = order.iter().position(|other| *other == row).unwrap_or(0) as i64;
+            short * (0.4 * x(order, at - 1).max(x(order, at + 1)) + 0.15 * x(order, at - 2).max(x(order, at + 2)))
+        };
+        (0..sample.len()).map(value).collect()
+    }
+
+    #[test]
+    fn a_turn_without_tokens_borrows_in_full() {
+        let sample = Sample { tokens: vec![0, 160], ..Sample::of_turns(&[0.0; 2]) };
+        let got = Neighbours.contribution(&sample.view().scene(), &[1.0, 1.0]);
+        assert!(close(&got, &[0.4, 0.2]));
+    }
+
+    proptest! {
+        #[test]
+        fn neighbours_is_its_formula((sample, sum) in Sample::with_sum()) {
+            let got = Neighbours.contribution(&sample.view().scene(), &sum);
+            prop_assert!(close(&got, &textbook(&sample, &sum)));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the query's terms occur in S: the part of the inverted index that one read needs.
+use crate::lexical::Posting;
+use crate::lexical::bm25::{idf, term_weight};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermMatch {
+    pub hash: u64,
+    /// How often the query says it.
+    pub query_count: u32,
+    /// Memories of S that hold it.
+    pub df: u32,
+    pub idf: f32,
+    end: usize,
+}
+
+/// Each distinct term of the query with its postings in S, all postings in one flat list.
+#[derive(Debug, Clone, Default)]
+pub struct TermMatches {
+    memories: u32,
+    terms: Vec<TermMatch>,
+    postings: Vec<Posting>,
+}
+
+impl TermMatches {
+    /// For a scope of `memories`.
+    #[must_use]
+    pub fn new(memories: u32) -> Self {
+        Self { memories, ..Self::default() }
+    }
+
+    /// Adds a distinct term with its occurrences in S (none for a term S has never seen); df is their number.
+    pub fn push(&mut self, hash: u64, query_count: u32, postings: impl IntoIterator<Item = Posting>) {
+        let start = self.postings.len();
+        self.postings.extend(postings);
+        let df = (self.postings.len() - start) as u32;
+        let idf = idf(self.memories as usize, df as usize);
+        self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len() });
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Each term with where it occurs.
+    pub fn iter(&self) -> impl Iterator<Item = (&TermMatch, &[Posting])> {
+        let mut start = 0;
+        self.terms.iter().map(move |term| {
+            let found = self.postings.get(start..term.end).unwrap_or_default();
+            start = term.end;
+            (term, found)
+        })
+    }
+
+    /// BM25 of each memory of S, summed over the query's terms; a term said twice counts twice.
+    #[must_use]
+    pub fn bm25(&self, doc_len: &[u32], avg_len: f32) -> Vec<f32> {
+        let mut sums = vec![0.0; doc_len.len()];
+        for (term, postings) in self.iter() {
+            let idf = term.idf * term.query_count as f32;
+            for posting in postings {
+                let row = posting.row as usize;
+                if let (Some(sum), Some(len)) = (sums.get_mut(row), doc_len.get(row)) {
+                    *sum += term_weight(posting.tf as f32, *len as f32, avg_len, idf);
+                }
+            }
+        }
+        sums
+    }
+
+    /// Share of the query's idf that each memory of S holds, 0 to 1. Distinct terms; what S has never seen counts in
+    /// full, so a question about unknown things is covered by nothing.
+    #[must_use]
+    pub fn coverage(&self, rows: usize) -> Vec<f32> {
+        let total: f32 = self.terms.iter().map(|term| term.idf).sum();
+        let mut held = vec![0.0; rows];
+        for (term, postings) in self.iter() {
+            for posting in postings {
+                if let Some(sum) = held.get_mut(posting.row as usize) {
+                    *sum += term.idf / total;
+                }
+            }
+        }
+        held
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::sample::Sample;
+    use super::*;
+
+    #[test]
+    fn a_query_without_terms_covers_nothing() {
+        assert_eq!(TermMatches::new(2).coverage(2), [0.0, 0.0]);
+        assert_eq!(TermMatches::new(2).bm25(&[3, 4], 3.5), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_term_never_seen_lowers_the_coverage_of_all() {
+        let mut matches = TermMatches::new(2);
+        matches.push(1, 1, [Posting { row: 0, tf: 1 }]);
+        assert_eq!(matches.coverage(2), [1.0, 0.0]);
+        matches.push(2, 1, []);
+        let coverage = matches.coverage(2);
+        assert!(coverage[0] > 0.2 && coverage[0] < 0.5, "the unseen term is the rarer: {coverage:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn bm25_is_that_of_the_textbook(sample in Sample::any()) {
+            let got = sample.matches().bm25(&sample.doc_len, sample.avg_len());
+            for (row, got) in got.iter().enumerate() {
+                prop_assert!((f64::from(*got) - sample.textbook_bm25(row)).abs() < 1e-3);
+            }
+        }
+
+        #[test]
+        fn coverage_is_the_idf_held_over_the_idf_asked(sample in Sample::any()) {
+            let idf = |term: usize| sample.textbook_idf(term);
+            let total: f64 = (0..sample.tf.len()).map(idf).sum();
+            for (row, got) in sample.matches().coverage(sample.len()).iter().enumerate() {
+                let held: f64 = (0..sample.tf.len()).filter(|&t| sample.tf[t][row] > 0).map(idf).sum();
+                let expected = if total > 0.0 { held / total } else { 0.0 };
+                prop_assert!((f64::from(*got) - expected).abs() < 1e-4);
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Forgetting for real. Erasable bytes are overwritten in place, in rows that never move: deleting such rows would leave copies of
+//! them in pages that SQLite has rebalanced, whatever `secure_delete` says. What is deleted holds numbers only.
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+
+use rusqlite::MAIN_DB;
+
+use super::entry::Entry;
+use super::fault::At;
+use super::rows::{Scan, Seq};
+use super::scopes::ScopeRow;
+use super::write::WriteTx;
+use crate::error::{Error, Result};
+
+/// Tombstones kept for one partition: a copy that has missed more reloads.
+const MOST_TOMBSTONES: i64 = 4_096;
+
+const ZEROES: [u8; 4_096] = [0; 4_096];
+
+impl WriteTx<'_> {
+    /// Erases these memories and closes the gaps they leave in chains. Those that are no more are not counted.
+    pub fn erase(&self, seqs: &[Seq]) -> Result<usize> {
+        self.step(|| {
+            let rev = self.rev()?;
+            let mut losses: BTreeMap<i64, Loss> = BTreeMap::new();
+            let mut erased = 0;
+            for seq in seqs {
+                let Some(entry) = self.entry(*seq)? else { continue };
+                self.relink(&entry)?;
+                self.erase_content(&entry)?;
+                self.delete_numbers(&entry, rev)?;
+                losses.entry(entry.head.scope).or_insert(Loss { partition: entry.head.partition, count: 0 }).count += 1;
+                erased += 1;
+            }
+            if erased > 0 {
+                self.note_erasure()?;
+                self.settle(&losses, rev)?;
+            }
+            Ok(erased)
+        })
+    }
+
+    /// Erases everything. Numbers go on from where they were.
+    pub fn clear(&self) -> Result<usize> {
+        let mut seqs = Vec::new();
+        self.heads(Scan::All, &mut |head| {
+            seqs.push(head.seq);
+            Ok(())
+        })?;
+        self.erase(&seqs)
+    }
+
+    /// Links the neighbours of a memory that goes. What it superseded stays superseded: by its successor, else by nobody (0).
+    fn relink(&self, gone: &Entry) -> Result<()> {
+        if gone.head.supersedes.is_none() && gone.head.superseded_by.is_none() {
+            return Ok(());
+        }
+        let successor = gone.head.superseded_by.unwrap_or(0);
+        let older = self.predecessors(gone.head.seq)?;
+        for seq in &older {
+            let mut entry = self.entry(*seq)?.ok_or_else(|| self.damaged("memory", *seq))?;
+            entry.head.superseded_by = Some(successor);
+            self.touch(&mut entry)?;
+        }
+        if successor == 0 {
+            return Ok(());
+        }
+        let mut newer = self.entry(successor)?.ok_or_else(|| self.damaged("memory", successor))?;
+        if newer.head.supersedes == Some(gone.head.seq) {
+            let others = self.predecessors(successor)?;
+            newer.head.supersedes =
+                gone.head.supersedes.or_else(|| others.into_iter().find(|other| *other != gone.head.seq));
+        }
+        self.touch(&mut newer)
+    }
+
+    fn erase_content(&self, entry: &Entry) -> Result<()> {
+        self.zero(c"content", c"head", entry.head.seq)?;
+        self.zero(c"content", c"body", entry.head.seq)?;
+        for vid in entry.vid..entry.vid + entry.parts {
+            self.zero(c"vector", c"data", vid)?;
+        }
+        Ok(())
+    }
+
+    fn delete_numbers(&self, entry: &Entry, rev: i64) -> Result<()> {
+        let run = |sql: &str, parameters: &[i64]| -> Result<usize> {
+            let done = self
+                .sql()
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.execute(rusqlite::params_from_iter(parameters)));
+            done.at(self.path())
+        };
+        let seq = entry.head.seq;
+        if entry.feedbacks > 0 {
+            run("DELETE FROM feedback WHERE seq = ?1", &[seq])?;
+        }
+        run("DELETE FROM memory WHERE seq = ?1", &[seq])?;
+        run("INSERT INTO tombstone VALUES (?1, ?2, ?3)", &[entry.head.partition, rev, seq])?;
+        Ok(())
+    }
+
+    /// Brings the scopes' counts up to date, and takes the names of those in which nothing is left.
+    fn settle(&self, losses: &BTreeMap<i64, Loss>, rev: i64) -> Result<()> {
+        let mut partitions: BTreeMap<i64, i64> = BTreeMap::new();
+        for (scope, loss) in losses {
+            let mut row = self.known_scope(*scope)?;
+            row.held -= loss.count;
+            row.update(self.sql()).at(self.path())?;
+            *partitions.entry(loss.partition).or_default() += loss.count;
+        }
+        for (partition, count) in &partitions {
+            let mut row = self.known_scope(*partition)?;
+            row.owned -= count;
+            row.rev = rev;
+            row.tombstones += count;
+            if row.owned == 0 || row.tombstones > MOST_TOMBSTONES {
+                self.prune(&mut row, rev)?;
+            }
+            row.update(self.sql()).at(self.path())?;
+        }
+        for scope in losses.keys().chain(partitions.keys()) {
+            if self.known_scope(*scope)?.is_empty() {
+                self.zero(c"names", c"data", *scope)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prune(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
+        self.sql()
+            .prepare_cached("DELETE FROM tombstone WHERE partition = ?1")
+            .and_then(|mut statement| statement.execute([row.id]))
+            .at(self.path())?;
+        row.tombstones = 0;
+        row.pruned_below = rev;
+        Ok(())
+    }
+
+    pub(super) fn zero(&self, table: &CStr, column: &CStr, row: i64) -> Result<()> {
+        let mut blob = self.sql().blob_open(MAIN_DB, table, column, row, false).at(self.path())?;
+        let mut left = blob.len();
+        let mut at = 0;
+        while left > 0 {
+            let piece = ZEROES.get(..left.min(ZEROES.len())).unwrap_or(&ZEROES);
+            blob.write_all_at(piece, at).at(self.path())?;
+            at += piece.len();
+            left -= piece.len();
+        }
+        blob.close().at(self.path())
+    }
+
+    /// Replaces a blob by one of the same length, in place.
+    pub(super) fn overwrite(&self, table: &CStr, column: &CStr, row: i64, bytes: &[u8]) -> Result<()> {
+        let mut blob = self.sql().blob_open(MAIN_DB, table, column, row, false).at(self.path())?;
+        if blob.len() != bytes.len() {
+            return Err(Error::corrupt(self.path(), format!("a blob of row {row} has another length than it should")));
+        }
+        blob.write_all_at(bytes, 0).at(self.path())?;
+        blob.close().at(self.path())
+    }
+}
+
+/// What one scope loses in one erasure.
+struct Loss {
+    partition: i64,
+    count: i64,
+}

@@ -1,0 +1,107 @@
+//! The one place where SQLite's errors become ours.
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+use crate::error::{Error, Result};
+
+/// How the message of every error begins that says that nothing may be written here.
+pub(super) const READ_ONLY: &str = "the collection is read-only";
+
+/// Does this say that the file, or its folder, must not be written?
+pub(super) fn means_unwritable(error: &Error) -> bool {
+    match error {
+        Error::Io { errno, .. } => matches!(*errno, libc::EACCES | libc::EPERM | libc::EROFS),
+        Error::Store { message, .. } => message.starts_with(READ_ONLY),
+        _ => false,
+    }
+}
+
+/// `sql_call().at(path)?`
+pub(super) trait At<T> {
+    fn at(self, path: &Path) -> Result<T>;
+}
+
+impl<T> At<T> for rusqlite::Result<T> {
+    fn at(self, path: &Path) -> Result<T> {
+        self.map_err(|error| from_sqlite(path, &error))
+    }
+}
+
+pub(super) fn store(path: &Path, message: impl Into<String>) -> Error {
+    Error::Store { path: path.to_path_buf(), message: message.into() }
+}
+
+pub(super) fn busy(path: &Path) -> Error {
+    Error::Busy {
+        path: path.to_path_buf(),
+        message: format!("{}: the file is locked by another connection", path.display()),
+    }
+}
+
+pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
+    use rusqlite::Error as Sql;
+    match error {
+        Sql::SqliteFailure(failure, message) => from_code(path, *failure, message.as_deref().unwrap_or("")),
+        // Our statements are fixed: one that does not compile, a missing row or a value of another type means another schema or damage.
+        Sql::SqlInputError { error, msg, .. } if error.code == ErrorCode::Unknown => {
+            Error::corrupt(path, format!("its tables are not those of a retentive collection ({msg})"))
+        }
+        Sql::SqlInputError { error, msg, .. } => from_code(path, *error, msg),
+        Sql::InvalidColumnType(..)
+        | Sql::FromSqlConversionFailure(..)
+        | Sql::IntegralValueOutOfRange(..)
+        | Sql::Utf8Error(..)
+        | Sql::QueryReturnedNoRows => Error::corrupt(path, format!("a stored row cannot be read ({error})")),
+        other => store(path, other.to_string()),
+    }
+}
+
+fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
+    let owned = path.to_path_buf();
+    match failure.code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => busy(path),
+        ErrorCode::DiskFull => Error::Full {
+            path: owned,
+            message: "the disk is full; nothing of this write was kept and what was stored before is readable".into(),
+        },
+        ErrorCode::DatabaseCorrupt => Error::corrupt(path, format!("the file is damaged ({message})")),
+        ErrorCode::NotADatabase => {
+            Error::corrupt(path, "not a retentive collection, or its header is damaged (SQLite: not a database)")
+        }
+        ErrorCode::ReadOnly => store(path, format!("{READ_ONLY} ({message})")),
+        ErrorCode::CannotOpen => cannot_open(path),
+        ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => io(path, libc::EACCES),
+        ErrorCode::TooBig => Error::invalid("a memory is larger than SQLite can store in one row (1 GB)"),
+        ErrorCode::OperationInterrupted => Error::Interrupted,
+        ErrorCode::SystemIoFailure => store(
+            path,
+            format!("reading or writing the file failed ({message}; SQLite code {})", failure.extended_code),
+        ),
+        ErrorCode::ConstraintViolation => {
+            Error::corrupt(path, format!("a row is there that should not be ({message})"))
+        }
+        _ => store(path, format!("{message} (SQLite code {})", failure.extended_code)),
+    }
+}
+
+pub(super) fn io(path: &Path, errno: i32) -> Error {
+    let message = std::io::Error::from_raw_os_error(errno).to_string();
+    Error::Io { path: path.to_path_buf(), errno, message }
+}
+
+/// SQLite says only that it cannot open a file. Looks for the reason without opening it: closing a descriptor drops SQLite's locks.
+fn cannot_open(path: &Path) -> Error {
+    let folder = path.parent().unwrap_or(path);
+    match folder.metadata() {
+        Err(error) => return io(folder, error.raw_os_error().unwrap_or(libc::ENOENT)),
+        Ok(found) if !found.is_dir() => return io(folder, libc::ENOTDIR),
+        Ok(_) => {}
+    }
+    match path.metadata() {
+        Ok(found) if found.is_dir() => io(path, libc::EISDIR),
+        Ok(_) => io(path, libc::EACCES),
+        Err(error) => io(path, error.raw_os_error().unwrap_or(libc::ENOENT)),
+    }
+}

@@ -1,0 +1,204 @@
+//! Group commit: threads that want to write take turns in one transaction, and the last one commits for all.
+//!
+//! Each member runs its own job on its own thread, under the writer's lock, inside a savepoint. If another thread is waiting for its
+//! turn by then, the member leaves the transaction open for it and waits for the verdict; else it commits and tells everybody.
+//!
+//! Invariant: while a transaction is open and the lock free, at least one thread is between [`Writer`]'s queue and its lock, inside
+//! the fork gate, and will take the lock without waiting for anything else. So every open transaction gets its commit.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use rusqlite::Connection;
+
+use super::fault::{self, At};
+use super::read::ReadTx;
+use super::schema::Meta;
+use super::sqlite::Conn;
+use super::write::{Counters, WriteTx};
+use crate::error::{Error, Result};
+
+/// Bounds of a group, so that nobody waits long for members that came later.
+const MOST_MEMBERS: usize = 64;
+const LONGEST: Duration = Duration::from_millis(50);
+
+/// What happened to a group, for those who wait to know.
+#[derive(Default)]
+pub(super) struct Verdict {
+    answer: Mutex<Option<Result<()>>>,
+    told: Condvar,
+}
+
+impl Verdict {
+    fn tell(&self, answer: Result<()>) {
+        *self.answer.lock() = Some(answer);
+        self.told.notify_all();
+    }
+
+    pub(super) fn wait(&self) -> Result<()> {
+        let mut answer = self.answer.lock();
+        loop {
+            if let Some(answer) = answer.as_ref() {
+                return answer.clone();
+            }
+            self.told.wait(&mut answer);
+        }
+    }
+}
+
+struct Group {
+    meta: Meta,
+    counters: Counters,
+    members: usize,
+    began: Instant,
+    verdict: Arc<Verdict>,
+}
+
+/// The writer's connection (none before first use, and after a fork) and the transaction that is open on it.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub conn: Option<Conn>,
+    group: Option<Group>,
+    /// When a checkpoint was last tried.
+    pub scrubbed_at: Option<Instant>,
+}
+
+/// A job's answer, or the panic it ended in.
+pub(super) type Ran<T> = std::thread::Result<Result<T>>;
+
+impl Writer {
+    /// Joins the open transaction, or begins one. Busy: another process is writing.
+    pub(super) fn begin(&mut self, path: &Path) -> Result<()> {
+        if self.group.is_some() {
+            return Ok(());
+        }
+        let Some(conn) = &self.conn else { return Err(fault::store(path, "no connection to write on")) };
+        run(&conn.sql, "BEGIN IMMEDIATE").at(path)?;
+        let meta = conn.meta(path).and_then(|meta| meta.allows_writing(path).map(|()| meta));
+        match meta {
+            Ok(meta) => {
+                let counters = Counters::new(&meta);
+                self.group = Some(Group { meta, counters, members: 0, began: Instant::now(), verdict: Arc::default() });
+                Ok(())
+            }
+            Err(error) => {
+                self.abandon();
+                if matches!(error, Error::Busy { .. }) {
+                    self.conn = None;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs one member's job in the open transaction, and takes back what it did if it fails.
+    pub(super) fn member<T>(&mut self, path: &Path, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Ran<T> {
+        let (Some(conn), Some(group)) = (&self.conn, &mut self.group) else {
+            return Ok(Err(fault::store(path, "no transaction to write in")));
+        };
+        // The first member needs no savepoint: if it fails, there is nothing else in the transaction.
+        let alone = group.members == 0;
+        if !alone && let Err(error) = run(&conn.sql, "SAVEPOINT member").at(path) {
+            return Ok(Err(self.lose(error)));
+        }
+        let read = ReadTx { conn, path, meta: group.meta };
+        let tx = WriteTx::new(read, &group.counters);
+        let answer = match catch_unwind(AssertUnwindSafe(|| job(&tx))) {
+            Ok(Ok(_)) if tx.is_broken() => {
+                Ok(Err(fault::store(path, "a step of this write failed; nothing of it was kept")))
+            }
+            answer => answer,
+        };
+        if matches!(answer, Ok(Ok(_))) {
+            group.members += 1;
+            if !alone && let Err(error) = run(&conn.sql, "RELEASE member").at(path) {
+                return Ok(Err(self.lose(error)));
+            }
+        } else {
+            self.take_back(path, alone, &answer);
+        }
+        answer
+    }
+
+    fn take_back<T>(&mut self, path: &Path, alone: bool, answer: &Ran<T>) {
+        let Some(conn) = &self.conn else { return };
+        if conn.sql.is_autocommit() {
+            // Some errors (disk full, I/O) make SQLite roll the whole transaction back: the members before are lost with this one.
+            let error = match answer {
+                Ok(Err(error)) => error.clone(),
+                _ => fault::store(path, "the shared transaction was rolled back; nothing of this write was kept"),
+            };
+            self.lose(error);
+        } else if alone {
+            self.abandon();
+        } else if let Err(error) =
+            run(&conn.sql, "ROLLBACK TO member").and_then(|()| run(&conn.sql, "RELEASE member")).at(path)
+        {
+            self.lose(error);
+        }
+    }
+
+    /// The group is open and has room: the next in line may join it.
+    pub(super) fn takes_more(&self) -> Option<Arc<Verdict>> {
+        let group = self.group.as_ref()?;
+        let room = group.members < MOST_MEMBERS && group.began.elapsed() < LONGEST;
+        room.then(|| group.verdict.clone())
+    }
+
+    /// Commits what is open, if anything, and tells the members. `scrubbed`: see [`Meta::scrubbed`].
+    pub(super) fn commit(&mut self, path: &Path, scrubbed: i64) -> Result<()> {
+        let (Some(conn), Some(group)) = (&self.conn, self.group.take()) else { return Ok(()) };
+        let mut meta = group.counters.apply(&group.meta);
+        if meta != group.meta {
+            meta.scrubbed = meta.scrubbed.max(scrubbed);
+        }
+        let stored = if meta == group.meta { Ok(()) } else { meta.store(&conn.sql).at(path) };
+        let done = stored
+            .and_then(|()| run(&conn.sql, "COMMIT").map_err(|error| unknown_outcome(fault::from_sqlite(path, &error))));
+        if done.is_err() {
+            self.abandon();
+        }
+        group.verdict.tell(done.clone());
+        done
+    }
+
+    /// Rolls back and tells the members so.
+    fn lose(&mut self, error: Error) -> Error {
+        if let Some(group) = self.group.take() {
+            group.verdict.tell(Err(error.clone()));
+        }
+        self.abandon();
+        error
+    }
+
+    /// Rolls back whatever is open. A connection that cannot do even that is closed, which does.
+    fn abandon(&mut self) {
+        self.group = None;
+        let clean =
+            self.conn.as_ref().is_some_and(|conn| conn.sql.is_autocommit() || run(&conn.sql, "ROLLBACK").is_ok());
+        if !clean {
+            self.conn = None;
+        }
+    }
+}
+
+pub(super) fn run(sql: &Connection, statement: &str) -> rusqlite::Result<()> {
+    sql.prepare_cached(statement)?.raw_execute()?;
+    Ok(())
+}
+
+/// A commit that fails may have reached the disk all the same.
+fn unknown_outcome(error: Error) -> Error {
+    let note = |message: String| format!("the commit failed, whether this write was stored is unknown: {message}");
+    match error {
+        Error::Full { path, message } => Error::Full { path, message: note(message) },
+        Error::Store { path, message } => Error::Store { path, message: note(message) },
+        Error::Corrupt { path, message } => Error::Corrupt { path, message: note(message) },
+        Error::Io { path, errno, message } => Error::Io { path, errno, message: note(message) },
+        // Not busy: the caller must not simply try again.
+        Error::Busy { path, message } => Error::Store { path, message: note(message) },
+        other => other,
+    }
+}

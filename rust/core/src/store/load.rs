@@ -1,0 +1,212 @@
+//! Reading content: what an index is built from, and whole memories.
+use std::collections::HashMap;
+
+use rusqlite::CachedStatement;
+
+use super::codec::{self, HeadBlob};
+use super::entry::{Entry, WIDTH, columns};
+use super::fault::At;
+use super::read::ReadTx;
+use super::rows::{Changes, IndexRow, Micros, Row, Seq};
+use crate::error::{Error, Result};
+use crate::model::Outcome;
+
+/// Entry and head blob of one memory.
+const SELECT_HEAD: &str =
+    concat!("SELECT ", columns!(), ", c.head FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
+/// The same and the body.
+const SELECT_ALL: &str =
+    concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
+const SELECT_VECTORS: &str =
+    "SELECT model, part, data FROM vector WHERE vid BETWEEN ?1 AND ?2 AND seq = ?3 ORDER BY vid";
+const SELECT_FEEDBACK: &str = "SELECT outcome, ts, sum FROM feedback WHERE seq = ?1 ORDER BY id";
+
+impl ReadTx<'_> {
+    /// What was written to the partition after `since`: new and changed memories in seq order, and what is gone.
+    ///
+    /// When the answer says `reload`, nothing was delivered: `since` is older than the tombstones that are kept.
+    pub fn changes(&self, partition: i64, since: i64, each: &mut dyn FnMut(IndexRow) -> Result<()>) -> Result<Changes> {
+        let Some(row) = self.scope_row(partition)? else {
+            return Ok(Changes { reload: since > 0, ..Changes::default() });
+        };
+        let unknown = since < row.pruned_below || since > row.rev;
+        if since == row.rev || (since > 0 && unknown) {
+            return Ok(Changes { rev: row.rev, gone: Vec::new(), reload: since != row.rev });
+        }
+        let mut changed =
+            self.numbers("SELECT seq FROM memory WHERE partition = ?1 AND rev > ?2", (partition, since))?;
+        if since <= 0 && changed.len() as i64 != row.owned {
+            return Err(Error::corrupt(
+                self.path(),
+                format!("partition {partition} should hold {} memories, its index has {}", row.owned, changed.len()),
+            ));
+        }
+        changed.sort_unstable();
+        let mut loader = Loader::new(self)?;
+        for seq in changed {
+            let loaded = loader.index_row(seq)?;
+            if loaded.head.partition != partition || loaded.head.rev <= since {
+                return Err(self.damaged("memory", seq));
+            }
+            each(loaded)?;
+        }
+        let gone = if since > 0 {
+            self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?
+        } else {
+            Vec::new()
+        };
+        Ok(Changes { rev: row.rev, gone, reload: false })
+    }
+
+    /// Whole memories in the order asked for; those that are no more are left out.
+    pub fn rows(&self, seqs: &[Seq]) -> Result<Vec<Row>> {
+        let mut names = HashMap::new();
+        let mut statement = self.sql().prepare_cached(SELECT_ALL).at(self.path())?;
+        let mut found = Vec::with_capacity(seqs.len());
+        for seq in seqs {
+            let mut rows = statement.query([seq]).at(self.path())?;
+            let Some(row) = rows.next().at(self.path())? else { continue };
+            let entry = Entry::read(row).at(self.path())?.ok_or_else(|| self.damaged("memory", *seq))?;
+            let blob = |index: usize| row.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
+            let (head_blob, body_blob) = (blob(WIDTH)?, blob(WIDTH + 1)?);
+            let damaged = || self.damaged("content", *seq);
+            let content = codec::decode_head(head_blob, *seq).ok_or_else(damaged)?;
+            let body = codec::decode_body(body_blob, head_blob).ok_or_else(damaged)?;
+            let scope = entry.head.scope;
+            if let std::collections::hash_map::Entry::Vacant(vacant) = names.entry(scope) {
+                vacant.insert(self.names(scope)?);
+            }
+            let scope = names.get(&scope);
+            found.push(Row {
+                id: content.id,
+                user: scope.and_then(|names| names.user.clone()),
+                session: scope.and_then(|names| names.session.clone()),
+                role: content.role,
+                name: content.name,
+                key: content.key,
+                text: body.text,
+                metadata: body.metadata,
+                consolidated_from: content.consolidated_from,
+                feedback: if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? },
+                supersedes_id: self.id_of(entry.head.supersedes)?,
+                superseded_by_id: self.id_of(entry.head.superseded_by)?,
+                head: entry.head,
+            });
+        }
+        Ok(found)
+    }
+
+    fn id_of(&self, seq: Option<Seq>) -> Result<Option<String>> {
+        match seq {
+            None | Some(0) => Ok(None),
+            Some(seq) => Ok(Some(self.head_blob(seq)?.id)),
+        }
+    }
+
+    /// The float32 as they were given, one for each part.
+    pub fn vectors(&self, seq: Seq) -> Result<Vec<Vec<f32>>> {
+        let Some(entry) = self.entry(seq)? else { return Ok(Vec::new()) };
+        let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
+        self.read_vectors(&mut statement, &entry)
+    }
+
+    /// The JSON object that was given.
+    pub fn metadata(&self, seq: Seq) -> Result<Option<String>> {
+        let mut statement =
+            self.sql().prepare_cached("SELECT head, body FROM content WHERE seq = ?1").at(self.path())?;
+        let mut rows = statement.query([seq]).at(self.path())?;
+        let Some(row) = rows.next().at(self.path())? else { return Ok(None) };
+        let blob = |index: usize| row.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
+        let (head, body) = (blob(0)?, blob(1)?);
+        match codec::decode_body(body, head) {
+            Some(decoded) => Ok(decoded.metadata),
+            None if self.entry(seq)?.is_none() => Ok(None),
+            None => Err(self.damaged("content", seq)),
+        }
+    }
+
+    fn feedback(&self, entry: &Entry) -> Result<Vec<(Outcome, Micros)>> {
+        let seq = entry.head.seq;
+        let mut statement = self.sql().prepare_cached(SELECT_FEEDBACK).at(self.path())?;
+        let mut rows = statement.query([seq]).at(self.path())?;
+        let mut given = Vec::new();
+        while let Some(row) = rows.next().at(self.path())? {
+            let (code, ts, sum): (i64, i64, i64) =
+                row.get(0).and_then(|code| Ok((code, row.get(1)?, row.get(2)?))).at(self.path())?;
+            let outcome = u8::try_from(code).ok().and_then(Outcome::from_code);
+            let outcome = outcome.filter(|_| sum == feedback_sum(seq, code, ts));
+            given.push((outcome.ok_or_else(|| self.damaged("feedback of memory", seq))?, ts));
+        }
+        if given.len() as i64 != entry.feedbacks {
+            return Err(self.damaged("feedback of memory", seq));
+        }
+        Ok(given)
+    }
+
+    fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vec<f32>>> {
+        let seq = entry.head.seq;
+        let mut vectors = Vec::with_capacity(usize::try_from(entry.parts).unwrap_or(0).min(4_096));
+        if entry.parts == 0 {
+            return Ok(vectors);
+        }
+        let mut rows = statement.query((entry.vid, entry.vid + entry.parts - 1, seq)).at(self.path())?;
+        while let Some(row) = rows.next().at(self.path())? {
+            let (model, part): (i64, i64) = row.get(0).and_then(|model| Ok((model, row.get(1)?))).at(self.path())?;
+            let blob = row.get_ref(2).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
+            let expected = part == vectors.len() as i64;
+            let vector = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| expected);
+            vectors.push(vector.ok_or_else(|| self.damaged("vector of memory", seq))?);
+        }
+        if vectors.len() as i64 != entry.parts {
+            return Err(self.damaged("vector of memory", seq));
+        }
+        Ok(vectors)
+    }
+}
+
+/// The statements of a partition load, prepared once.
+struct Loader<'a, 'tx> {
+    tx: &'a ReadTx<'tx>,
+    heads: CachedStatement<'a>,
+    vectors: CachedStatement<'a>,
+}
+
+impl<'a, 'tx> Loader<'a, 'tx> {
+    fn new(tx: &'a ReadTx<'tx>) -> Result<Self> {
+        let prepare = |select| tx.sql().prepare_cached(select).at(tx.path());
+        Ok(Self { tx, heads: prepare(SELECT_HEAD)?, vectors: prepare(SELECT_VECTORS)? })
+    }
+
+    fn index_row(&mut self, seq: Seq) -> Result<IndexRow> {
+        let (entry, content) = self.head(seq)?;
+        let vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
+        let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.tx.feedback(&entry)? };
+        Ok(IndexRow {
+            head: entry.head,
+            role: content.role,
+            name: content.name,
+            terms: content.terms,
+            vectors,
+            feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
+        })
+    }
+
+    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob)> {
+        let path = self.tx.path();
+        let mut rows = self.heads.query([seq]).at(path)?;
+        let row = rows.next().at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
+        let entry = Entry::read(row).at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
+        let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(path)?;
+        let content = codec::decode_head(blob, seq).ok_or_else(|| self.tx.damaged("content", seq))?;
+        Ok((entry, content))
+    }
+}
+
+pub(super) fn feedback_sum(seq: Seq, outcome: i64, ts: Micros) -> i64 {
+    codec::sum_numbers(&[Some(seq), Some(outcome), Some(ts)])
+}
+
+/// Ties a vector's bytes to its memory, model and part.
+pub(super) fn vector_seed(seq: Seq, model: i64, part: i64) -> u64 {
+    codec::sum_numbers(&[Some(seq), Some(model), Some(part)]) as u64
+}

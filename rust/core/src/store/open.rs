@@ -1,0 +1,116 @@
+//! Opening a collection: made, found, read-only or in memory.
+use std::path::{Path, PathBuf};
+
+use rusqlite::MAIN_DB;
+
+use super::OpenOptions;
+use super::fault::{self, At};
+use super::patience::{Interrupt, Patience};
+use super::schema;
+use super::shared::Shared;
+use super::sqlite::{Access, Conn, connect, wal_bytes, wal_path};
+use crate::error::{Error, Result};
+
+/// What messages call a collection without a file.
+const IN_MEMORY: &str = ":memory:";
+
+pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Shared> {
+    let path = match &options.path {
+        // Absolute: a connection that is opened later, after a fork or a change of directory, must find the same file.
+        Some(path) => std::path::absolute(path).map_err(|error| os_error(path, &error))?,
+        None => PathBuf::from(IN_MEMORY),
+    };
+    let conn = if options.path.is_none() {
+        open_writable(&path, &options, Access::Memory)?
+    } else {
+        refuse_impossible(&path)?;
+        // Racing openers of a new file get BUSY whatever the timeout, so the whole of it is tried again.
+        Patience::new(options.busy_timeout, interrupt).retry(&path, || open_file(&path, &options))?
+    };
+    if conn.origin.language != options.language {
+        let message = format!(
+            "{}: this collection was made with language={:?}, not {:?}: its stored terms would not match",
+            path.display(),
+            conn.origin.language,
+            options.language
+        );
+        let hint = format!("open it with language={:?}", conn.origin.language);
+        return Err(Error::Configuration { message, hint });
+    }
+    Ok(Shared::new(path, options, conn))
+}
+
+fn os_error(path: &Path, error: &std::io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(errno) => fault::io(path, errno),
+        None => Error::invalid(format!("{:?} is not a path: {error}", path.display())),
+    }
+}
+
+/// What no waiting would change, said by folder entries alone.
+fn refuse_impossible(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    match folder.metadata() {
+        Err(error) => return Err(os_error(folder, &error)),
+        Ok(found) if !found.is_dir() => return Err(fault::io(folder, libc::ENOTDIR)),
+        Ok(_) => {}
+    }
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Err(fault::io(path, libc::EISDIR)),
+        _ => Ok(()),
+    }
+}
+
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {
+    if options.readonly {
+        return open_readonly(path, options);
+    }
+    match open_writable(path, options, Access::Create) {
+        Err(error) if fault::means_unwritable(&error) && path.exists() => open_readonly(path, options),
+        opened => opened,
+    }
+}
+
+fn open_writable(path: &Path, options: &OpenOptions, access: Access) -> Result<Conn> {
+    let sql = connect(path, access, options.durability)?;
+    if sql.is_readonly(MAIN_DB).at(path)? {
+        return Err(fault::store(path, fault::READ_ONLY));
+    }
+    // Whose file it is comes before anything that writes.
+    schema::identify(&sql, path)?;
+    if access != Access::Memory {
+        schema::ensure_wal(&sql, path)?;
+    }
+    schema::ensure(&sql, path, &options.entropy, &options.language)?;
+    let access = if access == Access::Create { Access::Write } else { access };
+    let conn = Conn::adopt(sql, path, access)?;
+    conn.meta(path)?.allows_writing(path)?;
+    Ok(conn)
+}
+
+/// Beside writers where the folder lets us share memory with them; else as a file that cannot change.
+fn open_readonly(path: &Path, options: &OpenOptions) -> Result<Conn> {
+    if let Err(error) = path.metadata() {
+        return Err(os_error(path, &error));
+    }
+    match Conn::open(path, Access::ReadOnly, options.durability) {
+        Err(error) if fault::means_unwritable(&error) => {
+            refuse_unseen_commits(path)?;
+            Conn::open(path, Access::Immutable, options.durability)
+        }
+        opened => opened,
+    }
+}
+
+/// A file opened as one that cannot change is read without its write-ahead log.
+pub(super) fn refuse_unseen_commits(path: &Path) -> Result<()> {
+    if wal_bytes(path) == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "the folder cannot be written, and {} holds commits that could not be seen without writing there; open the collection \
+         once with write access (closing it empties that file), or copy both files to a folder that can be written",
+        wal_path(path).display()
+    );
+    Err(fault::store(path, message))
+}

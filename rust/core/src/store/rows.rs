@@ -1,0 +1,185 @@
+//! What goes into and comes out of the store.
+use crate::model::{Judge, Kind, Outcome};
+
+/// Number of a memory: rising, never given out twice.
+pub type Seq = i64;
+/// Microseconds UTC.
+pub type Micros = i64;
+/// The partition that owns keys, pinned facts and a judge's candidates: `Scope::partition`, or [`super::ReadTx::owner`].
+pub type OwnerRef = i64;
+
+/// The numbers of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub seq: Seq,
+    pub scope: i64,
+    pub partition: i64,
+    pub kind: Kind,
+    pub turn: Option<i64>,
+    pub ts: Micros,
+    /// `None`: for ever.
+    pub expires: Option<Micros>,
+    /// Length by the built-in estimate.
+    pub tokens: u32,
+    pub words: u32,
+    /// Share of characters in questions, 0 to 255.
+    pub question: u8,
+    pub supersedes: Option<Seq>,
+    /// `Some(0)`: superseded, and the successor was forgotten.
+    pub superseded_by: Option<Seq>,
+    /// The successor's own time; stays when the successor is forgotten.
+    pub superseded_at: Option<Micros>,
+    pub keyed: bool,
+    pub judge: Judge,
+    /// A fact was consolidated from this turn.
+    pub cited: bool,
+    pub rev: i64,
+}
+
+/// What a partition is loaded from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexRow {
+    pub head: Head,
+    pub role: Option<String>,
+    pub name: Option<String>,
+    /// 64-bit hash and count of each analysed term, in the order stored.
+    pub terms: Vec<(u64, u32)>,
+    pub vectors: Vec<Vec<f32>>,
+    /// Sign and time, in the order given.
+    pub feedback: Vec<(i8, Micros)>,
+}
+
+/// A whole memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub head: Head,
+    pub id: String,
+    pub user: Option<String>,
+    pub session: Option<String>,
+    pub role: Option<String>,
+    pub name: Option<String>,
+    pub key: Option<String>,
+    pub text: String,
+    /// A JSON object, the caller's bytes.
+    pub metadata: Option<String>,
+    /// Ids of the turns a fact came from.
+    pub consolidated_from: Vec<String>,
+    pub feedback: Vec<(Outcome, Micros)>,
+    pub supersedes_id: Option<String>,
+    pub superseded_by_id: Option<String>,
+}
+
+/// What `insert` stores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMemory {
+    pub id: String,
+    pub kind: Kind,
+    pub role: Option<String>,
+    pub name: Option<String>,
+    /// Trimmed and case-folded already.
+    pub key: Option<String>,
+    pub text: String,
+    pub metadata: Option<String>,
+    /// Explicit turn number. `None` on a turn: the session's next one.
+    pub turn: Option<i64>,
+    pub ts: Micros,
+    pub expires: Option<Micros>,
+    pub tokens: u32,
+    pub words: u32,
+    pub question: u8,
+    pub terms: Vec<(u64, u32)>,
+    pub vectors: Vec<Vec<f32>>,
+    pub consolidated_from: Vec<String>,
+    /// The turns that `consolidated_from` names, to be marked as cited.
+    pub cited: Vec<Seq>,
+    pub judge: Judge,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inserted {
+    pub seq: Seq,
+    pub turn: Option<i64>,
+}
+
+/// One session of one user, or what a user or the collection holds outside of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    pub id: i64,
+    /// Id of the scope that is the partition: the user where one is given, else the session, else the collection.
+    pub partition: i64,
+    pub user: Option<String>,
+    pub session: Option<String>,
+    pub next_turn: i64,
+    /// Memories in this scope, expired and superseded ones included.
+    pub held: u64,
+    /// Memories in the partition, on partition rows; else 0.
+    pub owned: u64,
+    /// Newest rev that touched the partition, on partition rows; else 0.
+    pub rev: i64,
+}
+
+/// Whose scopes to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owners<'a> {
+    WithoutUser,
+    User(&'a str),
+    Any,
+}
+
+/// What `heads` walks over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scan {
+    /// In turn order; what has no turn number first.
+    Scope(i64),
+    /// In seq order.
+    Partition(i64),
+    /// In seq order.
+    All,
+    /// Whose time has come by then (`expires <= now`), by time.
+    Expired(Micros),
+}
+
+/// What `changes` found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The partition's rev in this snapshot: the next `since`.
+    pub rev: i64,
+    /// Memories that are no more.
+    pub gone: Vec<Seq>,
+    /// The copy is too old to be caught up: nothing was delivered; drop it and ask again with `since = 0`.
+    pub reload: bool,
+}
+
+/// Whose vectors these are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub id: i64,
+    pub name: String,
+    pub dimension: u32,
+    /// The embedder's vector for the fixed probe text.
+    pub probe: Vec<f32>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewModel {
+    pub name: String,
+    pub dimension: u32,
+    pub probe: Vec<f32>,
+}
+
+/// Counts over the whole file, in one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Memories by kind, in the order of `Kind::ALL`.
+    pub by_kind: [u64; 4],
+    pub superseded: u64,
+    pub scopes: u64,
+    pub partitions: u64,
+    pub tombstones: u64,
+    /// Erased rows that still take up space.
+    pub erased: u64,
+    pub page_size: u64,
+    pub pages: u64,
+    pub free_pages: u64,
+    pub rev: i64,
+}

@@ -1,0 +1,217 @@
+//! Scopes: who holds what. The numbers are in `scope`; the names are in `names`, whose rows are only ever appended and overwritten
+//! in place, so that erasing them leaves no copy behind.
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::codec::{self, NamesBlob, SUM, sum_numbers};
+use super::fault::At;
+use super::read::ReadTx;
+use super::rows::{OwnerRef, Owners, Scope};
+use crate::error::{Error, Result};
+
+const COLUMNS: &str = "id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below, sum";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ScopeRow {
+    pub id: i64,
+    pub hash: i64,
+    pub partition: i64,
+    pub has_user: i64,
+    pub next_turn: i64,
+    pub rev: i64,
+    pub held: i64,
+    pub owned: i64,
+    pub tombstones: i64,
+    pub pruned_below: i64,
+}
+
+impl ScopeRow {
+    fn numbers(&self) -> [i64; 10] {
+        let Self { id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below } = *self;
+        [id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below]
+    }
+
+    fn sum(&self) -> i64 {
+        sum_numbers(&self.numbers().map(Some))
+    }
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+        let found = Self {
+            id: row.get(0)?,
+            hash: row.get(1)?,
+            partition: row.get(2)?,
+            has_user: row.get(3)?,
+            next_turn: row.get(4)?,
+            rev: row.get(5)?,
+            held: row.get(6)?,
+            owned: row.get(7)?,
+            tombstones: row.get(8)?,
+            pruned_below: row.get(9)?,
+        };
+        Ok((found.sum() == row.get::<_, i64>(10)?).then_some(found))
+    }
+
+    pub(super) fn insert(&self, sql: &Connection) -> rusqlite::Result<()> {
+        let mut statement = sql.prepare_cached("INSERT INTO scope VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for (index, number) in self.numbers().into_iter().chain([self.sum()]).enumerate() {
+            statement.raw_bind_parameter(index + 1, number)?;
+        }
+        statement.raw_execute()?;
+        Ok(())
+    }
+
+    /// Writes what can change: everything but id, hash and owner.
+    pub(super) fn update(&self, sql: &Connection) -> rusqlite::Result<()> {
+        sql.prepare_cached(
+            "UPDATE scope SET next_turn = ?2, rev = ?3, held = ?4, owned = ?5, tombstones = ?6, pruned_below = ?7, sum = ?8 \
+             WHERE id = ?1",
+        )?
+        .execute((
+            self.id,
+            self.next_turn,
+            self.rev,
+            self.held,
+            self.owned,
+            self.tombstones,
+            self.pruned_below,
+            self.sum(),
+        ))?;
+        Ok(())
+    }
+
+    /// Nothing is left in it that needs its names.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held == 0 && self.owned == 0
+    }
+
+    fn with_names(self, names: NamesBlob) -> Scope {
+        let count = |number: i64| u64::try_from(number).unwrap_or(0);
+        Scope {
+            id: self.id,
+            partition: self.partition,
+            user: names.user,
+            session: names.session,
+            next_turn: self.next_turn,
+            held: count(self.held),
+            owned: count(self.owned),
+            rev: self.rev,
+        }
+    }
+}
+
+/// What a scope's hash leads to.
+pub(super) enum Found {
+    Named(ScopeRow),
+    /// Emptied: its names are zeroes of the same length. Its turn numbers go on under the names that hash to it.
+    Nameless(ScopeRow),
+}
+
+impl ReadTx<'_> {
+    /// `None` where nothing is stored, and nothing has been since it was emptied.
+    pub fn scope(&self, user: Option<&str>, session: Option<&str>) -> Result<Option<Scope>> {
+        match self.look_up(user, session)? {
+            Some(Found::Named(row)) => {
+                let names = NamesBlob { user: user.map(str::to_owned), session: session.map(str::to_owned) };
+                Ok(Some(row.with_names(names)))
+            }
+            Some(Found::Nameless(_)) | None => Ok(None),
+        }
+    }
+
+    /// The partition that owns what this user, else this session, else the collection has; also where this session is not stored yet.
+    pub fn owner(&self, user: Option<&str>, session: Option<&str>) -> Result<Option<OwnerRef>> {
+        let session = if user.is_some() { None } else { session };
+        Ok(self.scope(user, session)?.map(|scope| scope.id))
+    }
+
+    /// Newest rev that touched the partition; 0 for one that does not exist.
+    pub fn partition_rev(&self, partition: i64) -> Result<i64> {
+        Ok(self.scope_row(partition)?.map_or(0, |row| row.rev))
+    }
+
+    /// The partitions that hold something.
+    pub fn partitions(&self, owners: Owners<'_>) -> Result<Vec<Scope>> {
+        self.list(owners, |row| row.id == row.partition && row.owned > 0)
+    }
+
+    /// The scopes that hold something, those without a session too.
+    pub fn scopes(&self, owners: Owners<'_>) -> Result<Vec<Scope>> {
+        self.list(owners, |row| row.held > 0)
+    }
+
+    /// Users who own something, in the order they came.
+    pub fn users(&self) -> Result<Vec<String>> {
+        let owners = self.list(Owners::Any, |row| row.id == row.partition && row.has_user != 0 && row.owned > 0)?;
+        Ok(owners.into_iter().filter_map(|scope| scope.user).collect())
+    }
+
+    fn list(&self, owners: Owners<'_>, keep: impl Fn(&ScopeRow) -> bool) -> Result<Vec<Scope>> {
+        let (restriction, number) = match owners {
+            Owners::Any => ("?1 = 0", 0),
+            Owners::WithoutUser => ("has_user = ?1", 0),
+            Owners::User(user) => match self.owner(Some(user), None)? {
+                Some(partition) => ("partition = ?1", partition),
+                None => return Ok(Vec::new()),
+            },
+        };
+        let select = format!("SELECT {COLUMNS} FROM scope WHERE {restriction} ORDER BY id");
+        let mut statement = self.sql().prepare_cached(&select).at(self.path())?;
+        let mut rows = statement.query([number]).at(self.path())?;
+        let mut kept = Vec::new();
+        while let Some(row) = rows.next().at(self.path())? {
+            let row = ScopeRow::read(row).at(self.path())?.ok_or_else(|| self.damaged("scope", 0))?;
+            if keep(&row) {
+                kept.push(row.with_names(self.names(row.id)?));
+            }
+        }
+        Ok(kept)
+    }
+
+    pub(super) fn scope_row(&self, id: i64) -> Result<Option<ScopeRow>> {
+        self.scope_where("id = ?1", id)?.into_iter().next().map_or(Ok(None), |row| Ok(Some(row)))
+    }
+
+    /// The row, where there has to be one.
+    pub(super) fn known_scope(&self, id: i64) -> Result<ScopeRow> {
+        self.scope_row(id)?.ok_or_else(|| Error::corrupt(self.path(), format!("scope {id} is missing")))
+    }
+
+    fn scope_where(&self, condition: &str, number: i64) -> Result<Vec<ScopeRow>> {
+        let select = format!("SELECT {COLUMNS} FROM scope WHERE {condition}");
+        let mut statement = self.sql().prepare_cached(&select).at(self.path())?;
+        let mut rows = statement.query([number]).at(self.path())?;
+        let mut found = Vec::with_capacity(1);
+        while let Some(row) = rows.next().at(self.path())? {
+            found.push(ScopeRow::read(row).at(self.path())?.ok_or_else(|| self.damaged("scope", number))?);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn look_up(&self, user: Option<&str>, session: Option<&str>) -> Result<Option<Found>> {
+        let wanted = codec::name_bytes(user, session);
+        let mut nameless = None;
+        for row in self.scope_where("hash = ?1", self.hash_key().scope(&wanted))? {
+            let blob = self.names_blob(row.id)?;
+            if row.is_empty() && blob.iter().all(|byte| *byte == 0) {
+                if blob.len() == wanted.len() + SUM {
+                    nameless = Some(Found::Nameless(row));
+                }
+            } else if codec::open(&blob, row.id as u64).ok_or_else(|| self.damaged("names", row.id))? == wanted {
+                return Ok(Some(Found::Named(row)));
+            }
+        }
+        Ok(nameless)
+    }
+
+    pub(super) fn names(&self, scope: i64) -> Result<NamesBlob> {
+        codec::decode_names(&self.names_blob(scope)?, scope).ok_or_else(|| self.damaged("names", scope))
+    }
+
+    fn names_blob(&self, scope: i64) -> Result<Vec<u8>> {
+        let blob = self
+            .sql()
+            .prepare_cached("SELECT data FROM names WHERE scope = ?1")
+            .and_then(|mut statement| statement.query_row([scope], |row| row.get(0)).optional())
+            .at(self.path())?;
+        blob.ok_or_else(|| Error::corrupt(self.path(), format!("the names of scope {scope} are missing")))
+    }
+}

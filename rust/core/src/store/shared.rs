@@ -1,0 +1,335 @@
+//! What the handles and the fork gate share: one writer, a pool of readers, and how both are let go.
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::fault::{self, At};
+use super::group::{Ran, Writer, run};
+use super::open::refuse_unseen_commits;
+use super::patience::{Interrupt, Patience};
+use super::read::ReadTx;
+use super::schema::{Meta, Origin, SCHEMA};
+use super::sqlite::{Access, Conn, wal_bytes};
+use super::write::WriteTx;
+use super::{OpenOptions, StoreFacts};
+use crate::error::{Error, Result};
+use crate::gate::ForkAware;
+
+/// Idle connections kept for readers.
+const MOST_IDLE: usize = 16;
+/// How often a write tries to finish an erasure that a reader has held up.
+const SCRUB_AGAIN: Duration = Duration::from_secs(1);
+
+pub(super) struct Shared {
+    pub path: PathBuf,
+    options: OpenOptions,
+    origin: Origin,
+    epoch: i64,
+    /// How connections read: `Memory` has one connection for everything.
+    reading: Access,
+    writer: Mutex<Writer>,
+    /// Threads on their way to the writer's lock that will run a job under it.
+    waiting: AtomicUsize,
+    readers: Mutex<Vec<Conn>>,
+    closed: AtomicBool,
+    /// An in-memory collection lives in the process that made it.
+    process: u32,
+    /// Up to this rev, what was erased has left the write-ahead log.
+    scrubbed: AtomicI64,
+    pending: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(path: PathBuf, options: OpenOptions, conn: Conn) -> Self {
+        let (origin, epoch) = (conn.origin.clone(), conn.epoch);
+        let reading = if conn.access == Access::Write { Access::Read } else { conn.access };
+        let (mut writer, mut readers) = (Writer::default(), Vec::new());
+        if matches!(conn.access, Access::Write | Access::Memory) {
+            writer.conn = Some(conn);
+        } else {
+            readers.push(conn);
+        }
+        Self {
+            path,
+            options,
+            origin,
+            epoch,
+            reading,
+            writer: Mutex::new(writer),
+            waiting: AtomicUsize::new(0),
+            readers: Mutex::new(readers),
+            closed: AtomicBool::new(false),
+            process: std::process::id(),
+            scrubbed: AtomicI64::new(0),
+            pending: AtomicBool::new(true),
+        }
+    }
+
+    fn usable(&self) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(Error::Closed(format!("the collection {} is closed; open it again", self.path.display())));
+        }
+        if self.reading == Access::Memory && self.process != std::process::id() {
+            let message =
+                "an in-memory collection cannot be used in a forked child: it would be another copy; give it a path";
+            return Err(fault::store(&self.path, message));
+        }
+        Ok(())
+    }
+
+    fn writable(&self) -> Result<()> {
+        self.usable()?;
+        if matches!(self.reading, Access::ReadOnly | Access::Immutable) {
+            let reason = if self.options.readonly {
+                "opened with readonly=True"
+            } else {
+                "its file or folder cannot be written"
+            };
+            return Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)));
+        }
+        Ok(())
+    }
+
+    // ---- reading
+
+    pub(super) fn read<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.usable()?;
+        if self.reading == Access::Memory {
+            return self.read_in_memory(job);
+        }
+        let mut patience = Patience::new(self.options.busy_timeout, interrupt);
+        let (lease, meta) = patience.retry(&self.path, || self.begin_read())?;
+        let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
+        job(&ReadTx { conn, path: &self.path, meta })
+    }
+
+    fn read_in_memory<T>(&self, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        let writer = self.lock_idle();
+        self.usable()?;
+        let Some(conn) = &writer.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
+        let meta = conn.meta(&self.path)?;
+        job(&ReadTx { conn, path: &self.path, meta })
+    }
+
+    /// A connection in a read transaction whose snapshot is fixed.
+    fn begin_read(&self) -> Result<(Lease<'_>, Meta)> {
+        if self.reading == Access::Immutable {
+            refuse_unseen_commits(&self.path)?;
+        }
+        let idle = self.readers.lock().pop();
+        let conn = match idle {
+            Some(conn) => conn,
+            None => Conn::open(&self.path, self.reading, self.options.durability)?,
+        };
+        run(&conn.sql, "BEGIN").at(&self.path)?;
+        let meta = conn.meta(&self.path)?;
+        Ok((Lease { shared: self, conn: Some(conn) }, meta))
+    }
+
+    // ---- writing
+
+    pub(super) fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
+        self.writable()?;
+        let mut patience = Patience::new(self.options.busy_timeout, interrupt);
+        loop {
+            let mut writer = self.take_turn();
+            match self.begin(&mut writer) {
+                Ok(()) => return self.run_member(writer, job),
+                Err(Error::Busy { .. }) => drop(writer),
+                Err(error) => return Err(error),
+            }
+            patience.wait(&self.path)?;
+        }
+    }
+
+    fn take_turn(&self) -> MutexGuard<'_, Writer> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let writer = self.writer.lock();
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        writer
+    }
+
+    fn begin(&self, writer: &mut Writer) -> Result<()> {
+        if let Err(closed) = self.usable() {
+            let _ = writer.commit(&self.path, 0);
+            return Err(closed);
+        }
+        self.connect_writer(writer)?;
+        writer.begin(&self.path)
+    }
+
+    fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
+        if writer.conn.is_none() {
+            if self.reading == Access::Memory {
+                return Err(fault::store(&self.path, "the in-memory collection was lost after a failed rollback"));
+            }
+            writer.conn = Some(Conn::open(&self.path, Access::Write, self.options.durability)?);
+        }
+        Ok(())
+    }
+
+    fn run_member<T>(
+        &self,
+        mut writer: MutexGuard<'_, Writer>,
+        job: impl FnOnce(&WriteTx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let answer = writer.member(&self.path, job);
+        let kept = matches!(answer, Ok(Ok(_)));
+        let next_in_line = if self.waiting.load(Ordering::SeqCst) > 0 { writer.takes_more() } else { None };
+        let verdict = if let Some(verdict) = next_in_line {
+            drop(writer);
+            if kept { verdict.wait() } else { Ok(()) }
+        } else {
+            let verdict = self.commit(&mut writer);
+            drop(writer);
+            verdict
+        };
+        unwind_or_answer(answer).and_then(|value| verdict.map(|()| value))
+    }
+
+    fn commit(&self, writer: &mut Writer) -> Result<()> {
+        let verdict = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
+        let due = writer.scrubbed_at.is_none_or(|tried| tried.elapsed() > SCRUB_AGAIN);
+        if due && self.pending.load(Ordering::SeqCst) {
+            self.scrub_on(writer);
+        }
+        verdict
+    }
+
+    /// The writer's lock, with no transaction open.
+    fn lock_idle(&self) -> MutexGuard<'_, Writer> {
+        let mut writer = self.writer.lock();
+        // The members are told themselves; whoever was next in line begins a new transaction.
+        let _ = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
+        writer
+    }
+
+    // ---- erasing
+
+    pub(super) fn scrub(&self) {
+        if self.writable().is_ok() && self.reading != Access::Memory {
+            self.scrub_on(&mut self.lock_idle());
+        }
+    }
+
+    fn scrub_on(&self, writer: &mut Writer) {
+        writer.scrubbed_at = Some(Instant::now());
+        let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer));
+        self.pending.store(!matches!(done, Ok(true)), Ordering::SeqCst);
+    }
+
+    /// True: nothing that was erased is in the write-ahead log.
+    fn try_scrub(&self, writer: &Writer) -> Result<bool> {
+        let Some(conn) = &writer.conn else { return Ok(false) };
+        let meta = Meta::load(&conn.sql, &self.path)?;
+        if meta.erased <= meta.scrubbed.max(self.scrubbed.load(Ordering::SeqCst)) {
+            return Ok(true);
+        }
+        let blocked: i64 = conn.sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).at(&self.path)?;
+        if blocked == 0 {
+            self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
+        }
+        Ok(blocked == 0)
+    }
+
+    fn erasure_pending(&self) -> bool {
+        if self.reading == Access::Memory {
+            return false;
+        }
+        let never = || false;
+        let Ok(meta) = self.read(&never, |tx| Ok(tx.meta)) else { return self.pending.load(Ordering::SeqCst) };
+        // An empty log after the read: everything up to that read is in the main file, zeroes included.
+        if wal_bytes(&self.path) == 0 {
+            self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
+        }
+        meta.erased > meta.scrubbed.max(self.scrubbed.load(Ordering::SeqCst))
+    }
+
+    // ---- the rest
+
+    pub(super) fn facts(&self) -> StoreFacts {
+        let mut erasure_pending = self.erasure_pending();
+        if erasure_pending {
+            self.scrub();
+            erasure_pending = self.erasure_pending();
+        }
+        let in_memory = self.reading == Access::Memory;
+        StoreFacts {
+            path: (!in_memory).then(|| self.path.clone()),
+            language: self.origin.language.clone(),
+            analysis: self.origin.analysis,
+            estimate: self.origin.estimate,
+            schema: SCHEMA,
+            epoch: self.epoch as u64,
+            durability: self.options.durability,
+            readonly: self.writable().is_err() && self.usable().is_ok(),
+            file_bytes: if in_memory { 0 } else { self.path.metadata().map_or(0, |found| found.len()) },
+            wal_bytes: if in_memory { 0 } else { wal_bytes(&self.path) },
+            erasure_pending,
+        }
+    }
+
+    pub(super) fn close(&self) {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let mut writer = self.lock_idle();
+        // The writer goes last: the last connection to close empties the write-ahead log, and it may write.
+        self.readers.lock().clear();
+        writer.conn = None;
+    }
+
+    pub(super) fn limit_pages(&self, pages: u32) -> Result<()> {
+        self.writable()?;
+        let mut writer = self.lock_idle();
+        self.connect_writer(&mut writer)?;
+        let Some(conn) = &writer.conn else { return Ok(()) };
+        conn.sql.query_row(&format!("PRAGMA max_page_count={pages}"), [], |_| Ok(())).at(&self.path)
+    }
+}
+
+impl ForkAware for Shared {
+    /// A child inherits neither locks nor descriptors of an open connection: both sides open new ones.
+    fn before_fork(&self) {
+        if self.reading == Access::Memory {
+            return;
+        }
+        // No other thread is inside. If this very thread holds a lock, it forks out of a job: that job's connection is not safe to close.
+        if let Some(mut writer) = self.writer.try_lock()
+            && let Some(conn) = writer.conn.take()
+        {
+            conn.close_quietly();
+        }
+        if let Some(mut readers) = self.readers.try_lock() {
+            readers.drain(..).for_each(Conn::close_quietly);
+        }
+    }
+}
+
+/// A reader's connection: goes back into the pool, also when the job panics.
+struct Lease<'a> {
+    shared: &'a Shared,
+    conn: Option<Conn>,
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let Some(conn) = self.conn.take() else { return };
+        if run(&conn.sql, "COMMIT").is_err() {
+            return;
+        }
+        let mut readers = self.shared.readers.lock();
+        if readers.len() < MOST_IDLE && !self.shared.closed.load(Ordering::SeqCst) {
+            readers.push(conn);
+        }
+    }
+}
+
+fn unwind_or_answer<T>(answer: Ran<T>) -> Result<T> {
+    match answer {
+        Ok(answer) => answer,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

@@ -1,0 +1,149 @@
+//! Opening connections, and the settings each one gets.
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::{self, At};
+use super::schema::{self, Meta, Origin};
+use crate::error::{Error, Result};
+
+/// Whether a commit that has returned survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// One fsync a commit.
+    #[default]
+    Full,
+    /// May lose the last commits at a power cut, never consistency.
+    Normal,
+}
+
+/// How a connection is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// The writer's first connection: makes the file if it is missing.
+    Create,
+    Write,
+    /// Reads beside writers; needs write access to the `-shm` file only.
+    Read,
+    /// Reads, where nothing may be written.
+    ReadOnly,
+    /// Reads a file that nobody can change.
+    Immutable,
+    Memory,
+}
+
+/// One SQLite connection to a collection whose identity was checked.
+pub(super) struct Conn {
+    pub sql: Connection,
+    pub origin: Origin,
+    pub access: Access,
+    /// Of the file as it was opened: another one since then means that it was replaced underneath.
+    pub epoch: i64,
+}
+
+impl Conn {
+    /// Opens a collection that exists.
+    pub(super) fn open(path: &Path, access: Access, durability: Durability) -> Result<Self> {
+        let sql = connect(path, access, durability)?;
+        schema::expect_ours(&sql, path)?;
+        Self::adopt(sql, path, access)
+    }
+
+    /// Takes over a connection to what is known to be a collection.
+    pub(super) fn adopt(sql: Connection, path: &Path, access: Access) -> Result<Self> {
+        let origin = Origin::load(&sql, path)?;
+        let epoch = Meta::load(&sql, path)?.epoch;
+        Ok(Self { sql, origin, access, epoch })
+    }
+
+    /// The counters, as the first read of a transaction: it fixes the snapshot.
+    pub(super) fn meta(&self, path: &Path) -> Result<Meta> {
+        let meta = Meta::load(&self.sql, path)?;
+        // The caller opens another connection and tries again.
+        if meta.epoch == self.epoch { Ok(meta) } else { Err(fault::busy(path)) }
+    }
+
+    /// Closes without a checkpoint: before a fork, and where nothing may be written.
+    pub(super) fn close_quietly(self) {
+        let _ = self.sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+}
+
+pub(super) fn connect(path: &Path, access: Access, durability: Durability) -> Result<Connection> {
+    let common = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let rights = match access {
+        Access::Create | Access::Memory => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Access::Write | Access::Read => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::ReadOnly | Access::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let sql = if access == Access::Memory {
+        Connection::open_in_memory_with_flags(common | rights).at(path)?
+    } else {
+        Connection::open_with_flags(uri(path, access)?, common | rights)
+            .at(path)
+            .map_err(|error| explain(error, path, access))?
+    };
+    configure(&sql, access, durability).at(path)?;
+    Ok(sql)
+}
+
+/// A file that is not there although we asked for it to be made: its folder does not let us.
+fn explain(error: Error, path: &Path, access: Access) -> Error {
+    match (&error, path.parent()) {
+        (Error::Io { errno: libc::ENOENT, .. }, Some(folder)) if access == Access::Create && folder.is_dir() => {
+            fault::io(folder, libc::EACCES)
+        }
+        _ => error,
+    }
+}
+
+fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqlite::Result<()> {
+    // We wait ourselves, outside the fork gate (rusqlite's own default is five seconds inside SQLite).
+    sql.busy_timeout(std::time::Duration::ZERO)?;
+    sql.set_prepared_statement_cache_capacity(64);
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    let synchronous = match durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    // fullfsync: on macOS fsync does not reach the disk. temp_store: no savepoint's journal may spill texts into a temporary file.
+    sql.execute_batch(&format!(
+        "PRAGMA synchronous={synchronous}; PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON; PRAGMA secure_delete=ON; \
+         PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; \
+         PRAGMA foreign_keys=OFF; PRAGMA journal_size_limit=67108864;"
+    ))?;
+    match access {
+        Access::Create | Access::Write | Access::Memory => sql.execute_batch("PRAGMA cache_size=-16000;"),
+        Access::Read => sql.execute_batch("PRAGMA query_only=ON;"),
+        Access::ReadOnly | Access::Immutable => Ok(()),
+    }
+}
+
+/// A URI takes every path as it is: `file:x`, `:memory:` and `a?b` are names of files here.
+fn uri(path: &Path, access: Access) -> Result<String> {
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            0 => return Err(Error::invalid(format!("the path {} contains a NUL character", path.display()))),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            _ => write!(uri, "%{byte:02X}").map_err(|_| fault::store(path, "the path cannot be written as a URI"))?,
+        }
+    }
+    if access == Access::Immutable {
+        uri.push_str("?immutable=1");
+    }
+    Ok(uri)
+}
+
+pub(super) fn wal_path(path: &Path) -> PathBuf {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    wal.into()
+}
+
+/// Size of the write-ahead log, by its folder entry alone. 0: every commit is in the main file.
+pub(super) fn wal_bytes(path: &Path) -> u64 {
+    wal_path(path).metadata().map_or(0, |found| found.len())
+}

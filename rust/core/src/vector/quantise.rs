@@ -1,0 +1,97 @@
+//! Float vectors to int8 directions, and the exact cosine that checks them.
+
+/// A direction: `codes[i] * scale` is near the i-th component of the unit vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantised {
+    pub codes: Vec<i8>,
+    pub scale: f32,
+}
+
+/// The direction of `v` as int8 with one scale. `None` for a vector without a direction: empty, zero or not finite.
+#[must_use]
+pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
+    let largest = f64::from(v.iter().fold(0.0_f32, |most, x| most.max(x.abs())));
+    let norm = dot(v, v).sqrt();
+    if largest == 0.0 || !norm.is_finite() {
+        return None;
+    }
+    let step = 127.0 / largest;
+    let codes = v.iter().map(|&x| (f64::from(x) * step).round() as i8).collect();
+    Some(Quantised { codes, scale: (largest / norm / 127.0) as f32 })
+}
+
+/// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.
+#[must_use]
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    debug_assert_eq!(a.len(), b.len(), "vectors of one model have one length");
+    let norms = (dot(a, a) * dot(b, b)).sqrt();
+    if norms > 0.0 && norms.is_finite() { (dot(a, b) / norms).clamp(-1.0, 1.0) as f32 } else { 0.0 }
+}
+
+/// Eight running sums, so that the additions do not wait for each other.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let (a_blocks, a_rest) = a.as_chunks::<8>();
+    let (b_blocks, b_rest) = b.as_chunks::<8>();
+    let mut sums = [0.0_f64; 8];
+    for (x, y) in a_blocks.iter().zip(b_blocks) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += f64::from(*x) * f64::from(*y);
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn vectors_without_a_direction_are_refused() {
+        for v in [&[][..], &[0.0, 0.0], &[1.0, f32::NAN], &[f32::NAN, f32::NAN], &[f32::INFINITY, 1.0]] {
+            assert_eq!(quantise_unit(v), None, "{v:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_and_smallest_floats_have_a_direction() {
+        for x in [f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1)] {
+            let q = quantise_unit(&[x, -x]).unwrap();
+            assert_eq!(q.codes, [127, -127]);
+            assert!((q.scale * 127.0 - 0.5_f32.sqrt()).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn cosine_is_of_directions() {
+        assert!((cosine(&[1.0, 0.0], &[5.0, 0.0]) - 1.0).abs() < 1e-7);
+        assert!((cosine(&[1.0, 0.0], &[-5.0, 0.0]) + 1.0).abs() < 1e-7);
+        assert!(cosine(&[1.0, 0.0], &[0.0, 2.0]).abs() < 1e-7);
+        assert!(cosine(&[0.0, 0.0], &[0.0, 2.0]).abs() < 1e-7);
+    }
+
+    proptest! {
+        #[test]
+        fn codes_times_scale_are_the_unit_vector(v in prop::collection::vec(-1e3_f32..1e3, 1..70)) {
+            prop_assume!(v.iter().any(|x| x.abs() > 1e-3));
+            let norm = v.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+            let q = quantise_unit(&v).unwrap();
+            for (code, x) in q.codes.iter().zip(&v) {
+                let error = f64::from(*code) * f64::from(q.scale) - f64::from(*x) / norm;
+                prop_assert!(error.abs() <= f64::from(q.scale) * 0.5001);
+            }
+        }
+
+        #[test]
+        fn cosine_is_that_of_the_textbook(pair in prop::collection::vec((-1.0_f32..1.0, -1.0_f32..1.0), 1..70)) {
+            let (a, b): (Vec<f32>, Vec<f32>) = pair.into_iter().unzip();
+            let plain = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(x * y)).sum::<f64>();
+            let norms = (plain(&a, &a) * plain(&b, &b)).sqrt();
+            prop_assume!(norms > 1e-6);
+            prop_assert!((f64::from(cosine(&a, &b)) - plain(&a, &b) / norms).abs() < 1e-4);
+        }
+    }
+}

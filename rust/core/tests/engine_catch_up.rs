@@ -1,0 +1,142 @@
+//! A partition kept up to date is the same as one loaded anew, whoever wrote.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod engine_support;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine_support::*;
+use proptest::prelude::*;
+use retentive_core::engine::{Engine, Memory, NewMemory, RecallRequest};
+use retentive_core::model::Outcome;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Say(u8),
+    Note(u8),
+    Correct(u8),
+    Like(u8),
+    Delete(u8),
+    Look,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => any::<u8>().prop_map(Step::Say),
+        2 => any::<u8>().prop_map(Step::Note),
+        2 => any::<u8>().prop_map(Step::Correct),
+        1 => any::<u8>().prop_map(Step::Like),
+        2 => any::<u8>().prop_map(Step::Delete),
+        2 => Just(Step::Look),
+    ]
+}
+
+fn text(number: u8) -> String {
+    let words = ["tea", "rain", "train", "stone", "paper", "green", "slow", "north"];
+    format!("{} {} {number}", words[usize::from(number) % 8], words[usize::from(number) / 8 % 8])
+}
+
+fn seen(db: &Engine) -> Vec<Memory> {
+    let request = RecallRequest { limit: None, include_superseded: true, ..ask("green tea in the rain", user("ann")) };
+    db.ranked(&request).memories
+}
+
+fn run(db: &Engine, step: &Step, ids: &mut Vec<String>) {
+    let own = |new: NewMemory| NewMemory { user: Some("ann".to_owned()), ..new };
+    let pick = |ids: &[String], number: &u8| ids.get(usize::from(*number) % ids.len().max(1)).cloned();
+    match step {
+        Step::Say(number) => ids.push(db.add(own(said(if number % 2 == 0 { "s" } else { "t" }, &text(*number))))),
+        Step::Note(number) => ids.push(db.add(own(fact("s", &text(*number))))),
+        Step::Correct(number) => ids.extend(pick(ids, number).map(|id| db.correct(&id, &text(number.wrapping_add(1))))),
+        Step::Like(number) => {
+            if let Some(id) = pick(ids, number) {
+                db.feedback(&id, Outcome::Useful, NOW, None, NOW, &go).unwrap();
+            }
+        }
+        Step::Delete(number) => {
+            if let Some(id) = pick(ids, number) {
+                db.delete(std::slice::from_ref(&id), &go).unwrap();
+                ids.retain(|other| *other != id);
+            }
+        }
+        Step::Look => drop(seen(db)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn catching_up_equals_loading_anew(steps in proptest::collection::vec((step(), any::<bool>()), 1..40)) {
+        let disk = on_disk();
+        let path = disk.folder.path().join("chat.db");
+        let other = open(Some(&path));
+        let mut ids = Vec::new();
+        for (step, by_other) in &steps {
+            run(if *by_other { &other } else { &disk.engine }, step, &mut ids);
+        }
+        let anew = seen(&open(Some(&path)));
+        prop_assert_eq!(&seen(&disk.engine), &anew);
+        prop_assert_eq!(&seen(&other), &anew);
+    }
+}
+
+#[test]
+fn two_collections_on_one_file_see_each_others_writes() {
+    let disk = on_disk();
+    let other = open(Some(&disk.folder.path().join("chat.db")));
+    let first = disk.engine.add(said("a", "written here"));
+    assert_eq!(other.recalled("written", "a"), ["written here"]);
+    other.add(said("a", "written there"));
+    assert_eq!(disk.engine.recalled("written", "a").len(), 2);
+    other.delete(&[first], &go).unwrap();
+    assert_eq!(disk.engine.recalled("written", "a"), ["written there"]);
+    assert_eq!(disk.engine.turns("a", None, None, NOW, &go).unwrap()[0].turn, Some(1));
+}
+
+#[test]
+fn more_rows_than_a_segment_holds_are_all_there() {
+    let db = on_disk().engine;
+    for chunk in 0..9 {
+        let rows = (0..1000).map(|n| said("a", &format!("row {}", chunk * 1000 + n))).collect();
+        db.remember(rows, NOW, &go).unwrap();
+        db.recalled("row", "a");
+    }
+    let all = RecallRequest { limit: None, ..ask("row 8999", session("a")) };
+    let found = db.ranked(&all).memories;
+    assert_eq!(found.len(), 9000);
+    let ids: Vec<String> = found.iter().take(5000).map(|memory| memory.id.clone()).collect();
+    assert_eq!(db.delete(&ids, &go).unwrap(), 5000);
+    assert_eq!(db.ranked(&all).memories.len(), 4000);
+}
+
+fn write_and_read(path: &Path, engine: &Engine) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut most = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let all = RecallRequest { limit: None, ..ask("row", session("a")) };
+                    let found = engine.ranked(&all).memories;
+                    let turns: std::collections::HashSet<_> = found.iter().map(|memory| memory.turn).collect();
+                    assert_eq!(turns.len(), found.len());
+                    assert!(found.len() >= most && found.len() % 2 == 0, "a transaction is seen whole");
+                    most = found.len();
+                }
+            });
+        }
+        let other = open(Some(path));
+        for number in 0..100 {
+            let writer = if number % 2 == 0 { engine } else { &other };
+            writer.remember(vec![said("a", "row one"), said("a", "row two")], NOW, &go).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(engine.turns("a", None, None, NOW, &go).unwrap().len(), 200);
+}
+
+#[test]
+fn readers_beside_writers_see_whole_transactions() {
+    let disk = on_disk();
+    write_and_read(&disk.folder.path().join("chat.db"), &disk.engine);
+}

@@ -1,0 +1,158 @@
+//! Storing: ids, turn numbers, keys, judges' verdicts, documents.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod engine_support;
+
+use engine_support::*;
+use retentive_core::engine::NewMemory;
+use retentive_core::error::Error;
+use retentive_core::model::{Judge, Kind};
+
+#[test]
+fn the_same_words_said_twice_are_two_turns_with_rising_numbers() {
+    let db = on_disk().engine;
+    db.add(said("a", "ok"));
+    db.add(said("a", "ok"));
+    db.add(said("b", "ok"));
+    let turns = db.turns("a", None, None, NOW, &go).unwrap();
+    assert_eq!(turns.iter().map(|turn| turn.turn).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    assert_eq!(db.turns("b", None, None, NOW, &go).unwrap()[0].turn, Some(0));
+}
+
+#[test]
+fn an_explicit_turn_raises_the_mark() {
+    let db = open(None);
+    db.add(NewMemory { turn: Some(41), ..said("a", "late") });
+    db.add(said("a", "later"));
+    let turns = db.turns("a", None, None, NOW, &go).unwrap();
+    assert_eq!(turns[1].turn, Some(42));
+}
+
+#[test]
+fn an_id_in_use_is_a_conflict_and_stores_nothing_of_the_batch() {
+    let db = on_disk().engine;
+    let id = db.add(said("a", "first"));
+    let again = vec![said("a", "fine"), NewMemory { id, ..said("a", "second") }];
+    assert!(matches!(db.remember(again, NOW, &go), Err(Error::Conflict(_))));
+    assert_eq!(db.count(&session("a"), None, NOW, &go).unwrap(), 1);
+    db.add(said("a", "usable afterwards"));
+}
+
+#[test]
+fn a_vector_of_another_length_is_refused() {
+    let db = open(None);
+    let wrong = NewMemory { vectors: vec![vec![1.0, 0.0]], ..said("a", "short") };
+    assert!(matches!(db.remember(vec![wrong], NOW, &go), Err(Error::Dimension { expected: DIMENSION, got: 2, .. })));
+}
+
+#[test]
+fn a_new_value_under_a_key_supersedes_and_the_same_value_changes_nothing() {
+    let db = on_disk().engine;
+    let first = db.add(keyed("a", "plan", "Customer is on the monthly plan"));
+    let again = db.add(keyed("a", "plan", "Customer is on the monthly plan"));
+    assert_eq!(first, again);
+    let second = db.add(keyed("a", "plan", "Customer is on the annual plan"));
+    assert_eq!(db.fact("plan", None, Some("a"), NOW, &go).unwrap().unwrap().id, second);
+    assert_eq!(db.recalled("which plan", "a"), ["Customer is on the annual plan"]);
+    assert_eq!(ids(&db.history(&first, &go).unwrap()), [first.clone(), second]);
+    assert_eq!(db.fact("plan", None, Some("b"), NOW, &go).unwrap(), None);
+}
+
+#[test]
+fn a_key_of_a_user_is_one_key_in_all_the_users_sessions() {
+    let db = open(None);
+    let owned = |session: &str, text: &str| NewMemory { user: Some("ann".to_owned()), ..keyed(session, "city", text) };
+    db.add(owned("s1", "Lives in Rome"));
+    db.add(owned("s2", "Lives in Oslo"));
+    let facts = db.facts(Some("ann"), None, NOW, &go).unwrap();
+    assert_eq!(texts(&facts), ["Lives in Oslo"]);
+    assert!(db.facts(None, Some("s1"), NOW, &go).unwrap().is_empty());
+}
+
+#[test]
+fn a_judges_verdict_applies_only_to_what_is_still_live_and_of_the_same_owner() {
+    let db = on_disk().engine;
+    let old = db.add(fact("a", "Ann loves cricket"));
+    let other = db.add(fact("b", "Ann loves cricket"));
+    let gone = db.add(fact("a", "Ann loves chess"));
+    let heir = db.correct(&gone, "Ann loves go");
+    let verdict = NewMemory {
+        judge: Judge::Ok,
+        supersedes: vec![old.clone(), other.clone(), gone.clone(), "mem_unknown".to_owned()],
+        ..fact("a", "Ann hates cricket")
+    };
+    let new = db.add(verdict);
+    assert_eq!(db.one(&old).unwrap().superseded_by, Some(new));
+    assert_eq!(db.one(&other).unwrap().superseded_by, None);
+    assert_eq!(db.one(&gone).unwrap().superseded_by, Some(heir));
+}
+
+#[test]
+fn judge_candidates_are_the_nearest_live_facts_of_the_owner_and_session() {
+    let db = on_disk().engine;
+    db.add(fact("a", "Ann loves cricket"));
+    db.add(NewMemory { kind: Kind::Pinned, ..fact("a", "Ann loves tea") });
+    db.add(said("a", "Ann loves cricket matches"));
+    db.add(fact("b", "Ann loves cricket too"));
+    db.add(NewMemory { expires: Some(NOW), ..fact("a", "Ann loves cricket a lot") });
+    let text = "Ann hates cricket";
+    let found = db.judge_candidates(text, Some(&embed(text)), None, Some("a"), 5, NOW, &go).unwrap();
+    assert_eq!(found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["Ann loves cricket", "Ann loves tea"]);
+    let words = db.judge_candidates("cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    assert_eq!(words.len(), 1);
+    let same = db.judge_candidates("Ann loves cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    assert!(same.iter().all(|(_, text)| text != "Ann loves cricket"));
+}
+
+#[test]
+fn documents_are_replaced_by_id_and_the_same_again_changes_nothing() {
+    let db = on_disk().engine;
+    db.add(document("d", "The export button is in the menu"));
+    let before = db.one("d").unwrap();
+    db.add(document("d", "The export button is in the menu"));
+    assert_eq!(db.one("d").unwrap(), before);
+    db.add(document("d", "The export button is in the toolbar"));
+    assert_eq!(db.count(&anybody(), None, NOW, &go).unwrap(), 1);
+    let hits = db.search(&look("export button menu", session_less()), &go).unwrap();
+    assert_eq!(texts(&hits.memories), ["The export button is in the toolbar"]);
+    let turn = db.add(said("a", "a turn"));
+    assert!(matches!(db.remember(vec![document(&turn, "mine")], NOW, &go), Err(Error::Conflict(_))));
+}
+
+fn session_less() -> retentive_core::engine::Reach {
+    retentive_core::engine::Reach::default()
+}
+
+#[test]
+fn vectors_come_back_as_they_were_given() {
+    let db = on_disk().engine;
+    let parts = vec![embed("one"), embed("two")];
+    let id = db.add(NewMemory { vectors: parts.clone(), ..said("a", "one two") });
+    let none = db.add(NewMemory { vectors: Vec::new(), ..said("a", "bare") });
+    let got = db.vectors(&[id, "unknown".to_owned(), none], &go).unwrap();
+    assert_eq!(got, [Some(parts), None, Some(Vec::new())]);
+}
+
+#[test]
+fn another_model_is_refused_with_the_way_out() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    db.bind_model("made-up", DIMENSION, Some(&embed("the probe")), &go).unwrap();
+    db.bind_model("anything", DIMENSION, None, &go).unwrap();
+    let other_name = db.bind_model("other", DIMENSION, Some(&embed("the probe")), &go);
+    assert!(matches!(other_name, Err(Error::Fingerprint { message, .. }) if message.contains("reembed")));
+    let other_model = db.bind_model("made-up", DIMENSION, Some(&embed("else")), &go);
+    assert!(matches!(other_model, Err(Error::Fingerprint { .. })));
+    let other_size = db.bind_model("made-up", 8, Some(&[1.0; 8]), &go);
+    assert!(matches!(other_size, Err(Error::Dimension { expected: DIMENSION, got: 8, .. })));
+    assert_eq!(db.model(&go).unwrap(), Some(("made-up".to_owned(), DIMENSION)));
+}
+
+#[test]
+fn a_closed_collection_says_so() {
+    let db = on_disk().engine;
+    db.close();
+    db.close();
+    assert!(db.closed());
+    assert!(matches!(db.remember(vec![said("a", "late")], NOW, &go), Err(Error::Closed(_))));
+    assert!(matches!(db.recall(&ask("late", session("a")), &go), Err(Error::Closed(_))));
+}

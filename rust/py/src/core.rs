@@ -1,0 +1,257 @@
+//! `Core`: one open collection. Each method extracts, goes through the door, converts. No logic.
+use std::path::PathBuf;
+use std::time::Duration;
+
+use numpy::{PyArray2, PyArrayMethods, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use retentive_core::engine::{Engine, request as engine};
+use retentive_core::error::{Error, Result};
+use retentive_core::store::Durability;
+
+use crate::door::call;
+use crate::memory::{ContextParts, Memory, Ranked, all, stat};
+use crate::request::{Given, outcome, vector};
+
+/// One open collection.
+#[pyclass(frozen, module = "retentive._core")]
+#[derive(Debug)]
+pub struct Core(Engine);
+
+fn durability(name: &str) -> Result<Durability> {
+    match name {
+        "full" => Ok(Durability::Full),
+        "normal" => Ok(Durability::Normal),
+        _ => Err(Error::invalid(format!("durability must be \"full\" or \"normal\", got {name:?}"))),
+    }
+}
+
+fn entropy(bytes: &[u8]) -> Result<[u8; 32]> {
+    bytes.try_into().map_err(|_| Error::invalid(format!("entropy must be 32 bytes, got {}", bytes.len())))
+}
+
+fn given<T>(items: Vec<Given<T>>) -> Vec<T> {
+    items.into_iter().map(|Given(item)| item).collect()
+}
+
+#[pymethods]
+impl Core {
+    #[new]
+    #[pyo3(signature = (path, *, name, language, durability, cache_mb, busy_timeout_s, readonly, entropy))]
+    #[allow(clippy::too_many_arguments)] // the options of a collection, each with a name in Python
+    fn new(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        name: String,
+        language: String,
+        durability: &str,
+        cache_mb: usize,
+        busy_timeout_s: f64,
+        readonly: bool,
+        entropy: &[u8],
+    ) -> PyResult<Self> {
+        call(py, |interrupt| {
+            let options = engine::Options {
+                path,
+                name,
+                language,
+                durability: self::durability(durability)?,
+                cache_mb,
+                busy_timeout: Duration::try_from_secs_f64(busy_timeout_s)
+                    .map_err(|error| Error::invalid(format!("busy_timeout_s: {error}")))?,
+                readonly,
+                entropy: self::entropy(entropy)?,
+            };
+            Engine::open(options, interrupt).map(Self)
+        })
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        call(py, |_| {
+            self.0.close();
+            Ok(())
+        })
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.closed()
+    }
+
+    fn bind_model(&self, py: Python<'_>, name: String, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
+        let probe = vector(probe)?;
+        call(py, |interrupt| self.0.bind_model(&name, dimension, probe.as_deref(), interrupt))
+    }
+
+    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {
+        call(py, |interrupt| self.0.model(interrupt))
+    }
+
+    fn remember(&self, py: Python<'_>, memories: Vec<Given<engine::NewMemory>>, now: i64) -> PyResult<Vec<String>> {
+        let memories = given(memories);
+        call(py, |interrupt| self.0.remember(memories, now, interrupt))
+    }
+
+    #[pyo3(signature = (text, vector, user, session, limit, now))]
+    #[allow(clippy::too_many_arguments)] // what decides who is a candidate
+    fn judge_candidates(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        vector: &Bound<'_, PyAny>,
+        user: Option<&str>,
+        session: Option<&str>,
+        limit: usize,
+        now: i64,
+    ) -> PyResult<Vec<(String, String)>> {
+        let vector = self::vector(vector)?;
+        call(py, |interrupt| self.0.judge_candidates(text, vector.as_deref(), user, session, limit, now, interrupt))
+    }
+
+    fn feedback(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        outcome: &str,
+        ts: i64,
+        correction: Option<Given<engine::Correction>>,
+        now: i64,
+    ) -> PyResult<Option<String>> {
+        let outcome = self::outcome(py, outcome)?;
+        let correction = correction.map(|Given(correction)| correction);
+        call(py, |interrupt| self.0.feedback(id, outcome, ts, correction, now, interrupt))
+    }
+
+    fn forget(&self, py: Python<'_>, request: Given<engine::Forget>) -> PyResult<usize> {
+        call(py, |interrupt| self.0.forget(&request.0, interrupt))
+    }
+
+    fn expire(&self, py: Python<'_>, now: i64) -> PyResult<usize> {
+        call(py, |interrupt| self.0.expire(now, interrupt))
+    }
+
+    fn delete(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<usize> {
+        call(py, |interrupt| self.0.delete(&ids, interrupt))
+    }
+
+    fn clear(&self, py: Python<'_>) -> PyResult<usize> {
+        call(py, |interrupt| self.0.clear(interrupt))
+    }
+
+    #[allow(clippy::too_many_arguments)] // what decides the next batch
+    fn consolidation_batch(
+        &self,
+        py: Python<'_>,
+        session: String,
+        user: Option<String>,
+        keep_recent: usize,
+        before: Option<i64>,
+        batch_turns: usize,
+        now: i64,
+        skip: Vec<String>,
+    ) -> PyResult<Vec<Memory>> {
+        let request = engine::BatchRequest { session, user, keep_recent, before, batch_turns, now, skip };
+        call(py, |interrupt| self.0.consolidation_batch(&request, interrupt)).map(all)
+    }
+
+    fn commit_consolidation(
+        &self,
+        py: Python<'_>,
+        turn_ids: Vec<String>,
+        facts: Vec<(Given<engine::NewMemory>, Vec<String>)>,
+        delete: bool,
+        now: i64,
+    ) -> PyResult<Option<(Vec<String>, usize)>> {
+        let facts: Vec<_> = facts.into_iter().map(|(Given(fact), cited)| (fact, cited)).collect();
+        call(py, |interrupt| self.0.commit_consolidation(&turn_ids, facts, delete, now, interrupt))
+    }
+
+    fn recall(&self, py: Python<'_>, request: Given<engine::RecallRequest>) -> PyResult<Ranked> {
+        call(py, |interrupt| self.0.recall(&request.0, interrupt)).map(Ranked::from)
+    }
+
+    fn search(&self, py: Python<'_>, request: Given<engine::SearchRequest>) -> PyResult<Ranked> {
+        call(py, |interrupt| self.0.search(&request.0, interrupt)).map(Ranked::from)
+    }
+
+    fn context(&self, py: Python<'_>, request: Given<engine::ContextRequest>) -> PyResult<ContextParts> {
+        let parts = call(py, |interrupt| self.0.context(&request.0, interrupt))?;
+        ContextParts::new(py, parts)
+    }
+
+    fn similar(&self, py: Python<'_>, id: &str, limit: Option<usize>, now: i64) -> PyResult<Ranked> {
+        call(py, |interrupt| self.0.similar(id, limit, now, interrupt)).map(Ranked::from)
+    }
+
+    fn turns(
+        &self,
+        py: Python<'_>,
+        session: &str,
+        user: Option<&str>,
+        limit: Option<usize>,
+        now: i64,
+    ) -> PyResult<Vec<Memory>> {
+        call(py, |interrupt| self.0.turns(session, user, limit, now, interrupt)).map(all)
+    }
+
+    fn history(&self, py: Python<'_>, id: &str) -> PyResult<Vec<Memory>> {
+        call(py, |interrupt| self.0.history(id, interrupt)).map(all)
+    }
+
+    fn fact(
+        &self,
+        py: Python<'_>,
+        key: &str,
+        user: Option<&str>,
+        session: Option<&str>,
+        now: i64,
+    ) -> PyResult<Option<Memory>> {
+        let found = call(py, |interrupt| self.0.fact(key, user, session, now, interrupt))?;
+        Ok(found.map(Memory::from))
+    }
+
+    fn facts(&self, py: Python<'_>, user: Option<&str>, session: Option<&str>, now: i64) -> PyResult<Vec<Memory>> {
+        call(py, |interrupt| self.0.facts(user, session, now, interrupt)).map(all)
+    }
+
+    fn get(&self, py: Python<'_>, ids: Vec<String>, now: i64) -> PyResult<Vec<Option<Memory>>> {
+        let found = call(py, |interrupt| self.0.get(&ids, now, interrupt))?;
+        Ok(found.into_iter().map(|memory| memory.map(Memory::from)).collect())
+    }
+
+    fn vectors<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Vec<Option<Bound<'py, PyArray2<f32>>>>> {
+        let found = call(py, |interrupt| self.0.vectors(&ids, interrupt))?;
+        found.into_iter().map(|parts| parts.map(|parts| matrix(py, &parts)).transpose()).collect()
+    }
+
+    fn count(&self, py: Python<'_>, reach: Given<engine::Reach>, filter: Option<&str>, now: i64) -> PyResult<usize> {
+        call(py, |interrupt| self.0.count(&reach.0, filter, now, interrupt))
+    }
+
+    fn sessions(&self, py: Python<'_>, reach: Given<engine::Reach>) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.sessions(&reach.0, interrupt))
+    }
+
+    fn users(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.users(interrupt))
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let figures = call(py, |interrupt| self.0.stats(interrupt))?;
+        let stats = PyDict::new(py);
+        for (name, value) in figures {
+            stats.set_item(name, stat(py, value)?)?;
+        }
+        Ok(stats)
+    }
+
+    fn warmup(&self, py: Python<'_>) -> PyResult<()> {
+        call(py, |interrupt| self.0.warmup(interrupt))
+    }
+}
+
+fn matrix<'py>(py: Python<'py>, parts: &[Vec<f32>]) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let dimension = parts.first().map_or(0, Vec::len);
+    let flat: Vec<f32> = parts.concat();
+    flat.to_pyarray(py).reshape([parts.len(), dimension])
+}

@@ -1,0 +1,33 @@
+//! The one door from Python into the core: detach, run, attach, map the error, honour Ctrl-C.
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use retentive_core::error::{Error, Result};
+use retentive_core::store::Interrupt;
+
+use crate::errors;
+
+/// Runs `job` without the interpreter. The core calls the interrupt check while it waits for a busy file, with no lock
+/// held and outside the fork gate, so a signal handler may use the same collection or fork.
+pub fn call<T: Send>(py: Python<'_>, job: impl FnOnce(Interrupt<'_>) -> Result<T> + Send) -> PyResult<T> {
+    let raised: Mutex<Option<PyErr>> = Mutex::new(None);
+    let interrupt = || {
+        Python::attach(|py| match py.check_signals() {
+            Ok(()) => false,
+            Err(error) => {
+                if let Ok(mut slot) = raised.lock() {
+                    *slot = Some(error);
+                }
+                true
+            }
+        })
+    };
+    let outcome = py.detach(|| job(&interrupt));
+    outcome.map_err(|error| {
+        let handler = raised.lock().ok().and_then(|mut slot| slot.take());
+        match (error, handler) {
+            (Error::Interrupted, Some(handler)) => handler,
+            (error, _) => errors::to_python(py, &error),
+        }
+    })
+}

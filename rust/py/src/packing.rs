@@ -1,0 +1,129 @@
+//! Budgets: the core's packing on what a read gave back, with the built-in estimate or the caller's counter.
+//! It runs after the read, so no lock is held and no transaction open while a counter answers.
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use retentive_core::pack::{self, AdditiveCount, Line, Section, Wanted};
+use retentive_core::{engine, rank, tokens};
+
+use crate::errors;
+use crate::memory::Memory;
+use crate::request::outcome;
+
+/// A packed block.
+#[pyclass(frozen, get_all, module = "retentive._core")]
+#[derive(Debug)]
+pub struct Packed {
+    text: String,
+    tokens: u64,
+    truncated: bool,
+    pinned: Vec<usize>,
+    recent: Vec<usize>,
+    retrieved: Vec<usize>,
+    dropped: Vec<(&'static str, usize, &'static str)>,
+    cut_count: usize,
+}
+
+type Handed<'py> = Vec<PyRef<'py, Memory>>;
+
+fn ask(counter: &Bound<'_, PyAny>, text: &str) -> PyResult<u64> {
+    counter.call1((text,))?.extract()
+}
+
+/// A named turn counts with its name, as it is indexed.
+fn rendered(memory: &Memory) -> String {
+    memory.0.name.as_ref().map_or_else(|| memory.0.text.clone(), |name| format!("{name}: {}", memory.0.text))
+}
+
+fn lines<'a>(memories: &'a [PyRef<'_, Memory>]) -> Vec<Line<'a>> {
+    let line = |memory: &'a PyRef<'_, Memory>| Line {
+        text: &memory.0.text,
+        role: memory.0.role.as_deref().unwrap_or_default(),
+        name: memory.0.name.as_deref(),
+        ts: memory.0.ts,
+    };
+    memories.iter().map(line).collect()
+}
+
+fn section(section: Section) -> &'static str {
+    match section {
+        Section::Pinned => "pinned",
+        Section::Recent => "recent",
+        Section::Retrieved => "retrieved",
+    }
+}
+
+/// Which of the ranked memories to return under `limit` and `token_budget`.
+#[pyfunction]
+pub fn select<'py>(
+    py: Python<'py>,
+    memories: Handed<'py>,
+    limit: Option<usize>,
+    token_budget: Option<u64>,
+    counter: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let chosen = pack::select(memories.len(), limit, token_budget, |rank| {
+        let Some(memory) = memories.get(rank) else { return Ok(0) };
+        match &counter {
+            Some(counter) => ask(counter, &rendered(memory)),
+            None => Ok(u64::from(memory.0.tokens)),
+        }
+    })?;
+    let dropped: Vec<_> = chosen.dropped.iter().map(|(rank, reason)| (*rank, reason.as_str())).collect();
+    let selection = PyDict::new(py);
+    selection.set_item("kept", chosen.kept)?;
+    selection.set_item("tokens", chosen.tokens)?;
+    selection.set_item("truncated", chosen.truncated)?;
+    selection.set_item("cut_count", chosen.cut_count)?;
+    selection.set_item("dropped", dropped)?;
+    Ok(selection)
+}
+
+/// Packs a context block within `token_budget`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
+pub fn pack_context<'py>(
+    pinned: Handed<'py>,
+    recent: Handed<'py>,
+    retrieved: Handed<'py>,
+    limit: Option<usize>,
+    token_budget: u64,
+    counter: Option<Bound<'py, PyAny>>,
+) -> PyResult<Packed> {
+    let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
+    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+    let packed = match counter {
+        Some(counter) => pack::pack_context(&wanted, token_budget, &mut |text| ask(&counter, text))?,
+        None => pack::pack_context_additive(&wanted, token_budget, &AdditiveCount::built_in()),
+    };
+    Ok(Packed {
+        pinned: (0..pinned.len()).collect(),
+        recent: (packed.recent_from..recent.len()).collect(),
+        dropped: packed.dropped.iter().map(|(of, index, reason)| (section(*of), *index, reason.as_str())).collect(),
+        retrieved: packed.retrieved,
+        text: packed.text,
+        tokens: packed.tokens,
+        truncated: packed.truncated,
+        cut_count: packed.cut_count,
+    })
+}
+
+/// The built-in estimate of the tokens of `text`.
+#[pyfunction]
+pub fn estimate_tokens(text: &str) -> u32 {
+    tokens::estimate(text)
+}
+
+/// Raises `InvalidInputError` where `filter`, as JSON, is none.
+#[pyfunction]
+pub fn validate_filter(py: Python<'_>, filter: &str) -> PyResult<()> {
+    engine::validate_filter(filter).map_err(|error| errors::to_python(py, &error))
+}
+
+/// The decayed sum of `feedback`, pairs of an outcome and its time.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
+pub fn feedback_score(py: Python<'_>, feedback: Vec<(String, i64)>, now: i64, half_life_days: f64) -> PyResult<f64> {
+    let outcomes: Vec<(i8, i64)> =
+        feedback.iter().map(|(name, at)| Ok((outcome(py, name)?.sign(), *at))).collect::<PyResult<_>>()?;
+    Ok(rank::decay::feedback_score(&outcomes, now, half_life_days))
+}

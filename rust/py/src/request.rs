@@ -1,0 +1,221 @@
+//! Extraction: from the facade's dictionaries (the `TypedDict`s of `_core.pyi`) to the engine's requests.
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyDictMethods};
+use retentive_core::engine::request as engine;
+use retentive_core::error::{Error, Result as CoreResult};
+use retentive_core::model::{Judge, Kind, Outcome};
+
+use crate::errors;
+
+/// A value of the engine that comes from a Python mapping.
+pub trait Extract: Sized {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self>;
+}
+
+/// A mapping argument, extracted.
+#[derive(Debug)]
+pub struct Given<T>(pub T);
+
+impl<'py, T: Extract> FromPyObject<'_, 'py> for Given<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(T::extract(&*object.cast::<PyDict>()?)?))
+    }
+}
+
+fn item<'py>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+    from.get_item(key)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(key.to_owned()))
+}
+
+fn field<'py, T>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    item(from, key)?.extract().map_err(Into::into)
+}
+
+fn nested<T: Extract>(from: &Bound<'_, PyDict>, key: &str) -> PyResult<T> {
+    T::extract(item(from, key)?.cast::<PyDict>()?)
+}
+
+fn parsed<T>(py: Python<'_>, value: CoreResult<T>) -> PyResult<T> {
+    value.map_err(|error| errors::to_python(py, &error))
+}
+
+fn known<T>(py: Python<'_>, what: &str, name: &str, value: Option<T>) -> PyResult<T> {
+    parsed(py, value.ok_or_else(|| Error::invalid(format!("there is no {what} {name:?}"))))
+}
+
+pub fn kind(py: Python<'_>, name: &str) -> PyResult<Kind> {
+    known(py, "kind", name, Kind::parse(name))
+}
+
+fn kinds(from: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<Kind>> {
+    field::<Vec<String>>(from, key)?.iter().map(|name| kind(from.py(), name)).collect()
+}
+
+pub fn outcome(py: Python<'_>, name: &str) -> PyResult<Outcome> {
+    known(py, "outcome", name, Outcome::parse(name))
+}
+
+fn mode(from: &Bound<'_, PyDict>) -> PyResult<engine::Mode> {
+    parsed(from.py(), engine::Mode::parse(&field::<String>(from, "mode")?))
+}
+
+fn judge(verdict: Option<&str>) -> Judge {
+    match verdict {
+        None => Judge::None,
+        Some("failed") => Judge::Failed,
+        Some(_) => Judge::Ok,
+    }
+}
+
+/// One vector, or none.
+pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
+    if object.is_none() {
+        return Ok(None);
+    }
+    let array: PyReadonlyArray1<'_, f32> = object.extract()?;
+    Ok(Some(array.as_slice()?.to_vec()))
+}
+
+/// The rows of a `[parts, d]` array, or none.
+fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
+    let object = item(from, "vectors")?;
+    if object.is_none() {
+        return Ok(Vec::new());
+    }
+    let array: PyReadonlyArray2<'_, f32> = object.extract()?;
+    Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
+}
+
+impl Extract for engine::NewMemory {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            id: field(from, "id")?,
+            text: field(from, "text")?,
+            kind: kind(from.py(), &field::<String>(from, "kind")?)?,
+            user: field(from, "user")?,
+            session: field(from, "session")?,
+            role: field(from, "role")?,
+            name: field(from, "name")?,
+            key: field(from, "key")?,
+            turn: field(from, "turn")?,
+            ts: field(from, "ts")?,
+            expires: field(from, "expires")?,
+            metadata: field(from, "metadata")?,
+            vectors: parts(from)?,
+            judge: judge(field::<Option<String>>(from, "judge")?.as_deref()),
+            supersedes: field(from, "supersedes")?,
+            replace: field(from, "replace")?,
+        })
+    }
+}
+
+impl Extract for engine::Correction {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut expires = Vec::new();
+        for (name, at) in item(from, "expires")?.cast::<PyDict>()?.iter() {
+            expires.push((kind(from.py(), &name.extract::<String>()?)?, at.extract()?));
+        }
+        Ok(Self {
+            id: field(from, "id")?,
+            text: field(from, "text")?,
+            ts: field(from, "ts")?,
+            vectors: parts(from)?,
+            expires,
+        })
+    }
+}
+
+impl Extract for engine::Settings {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let signals = item(from, "signals")?;
+        let signals = signals.cast::<PyDict>()?.iter();
+        Ok(Self {
+            half_life_days: field(from, "half_life_days")?,
+            recency_weight: field(from, "recency_weight")?,
+            feedback_weight: field(from, "feedback_weight")?,
+            feedback_half_life_days: field(from, "feedback_half_life_days")?,
+            sitting_gap_us: field(from, "sitting_gap_us")?,
+            recall_roles: field(from, "recall_roles")?,
+            recall_min_words: field(from, "recall_min_words")?,
+            max_turns: field(from, "max_turns")?,
+            signals: signals.map(|(name, weight)| Ok((name.extract()?, weight.extract()?))).collect::<PyResult<_>>()?,
+            dense_weight: field(from, "dense_weight")?,
+        })
+    }
+}
+
+impl Extract for engine::Reach {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self { user: field(from, "user")?, any_user: field(from, "any_user")?, session: field(from, "session")? })
+    }
+}
+
+impl Extract for engine::RecallRequest {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            query: field(from, "query")?,
+            vector: vector(&item(from, "vector")?)?,
+            reach: nested(from, "reach")?,
+            limit: field(from, "limit")?,
+            token_budget: field(from, "token_budget")?,
+            score_gap: field(from, "score_gap")?,
+            kinds: kinds(from, "kinds")?,
+            include_superseded: field(from, "include_superseded")?,
+            mode: mode(from)?,
+            now: field(from, "now")?,
+            as_of: field(from, "as_of")?,
+            exclude_ids: field(from, "exclude_ids")?,
+            filter: field(from, "filter")?,
+            min_relevance: field(from, "min_relevance")?,
+            refusal_floor: field(from, "refusal_floor")?,
+            settings: nested(from, "settings")?,
+        })
+    }
+}
+
+impl Extract for engine::SearchRequest {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            query: field(from, "query")?,
+            vector: vector(&item(from, "vector")?)?,
+            reach: nested(from, "reach")?,
+            limit: field(from, "limit")?,
+            token_budget: field(from, "token_budget")?,
+            score_gap: field(from, "score_gap")?,
+            mode: mode(from)?,
+            now: field(from, "now")?,
+            filter: field(from, "filter")?,
+            max_distance: field(from, "max_distance")?,
+            dense_weight: field(from, "dense_weight")?,
+            explain: field(from, "explain")?,
+        })
+    }
+}
+
+impl Extract for engine::ContextRequest {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            recall: nested(from, "recall")?,
+            recent_session: field(from, "recent_session")?,
+            recent_turns: field(from, "recent_turns")?,
+        })
+    }
+}
+
+impl Extract for engine::Forget {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            reach: nested(from, "reach")?,
+            kinds: kinds(from, "kinds")?,
+            before: field(from, "before")?,
+            ids: field(from, "ids")?,
+            superseded: field(from, "superseded")?,
+            now: field(from, "now")?,
+        })
+    }
+}

@@ -1,0 +1,1 @@
+"""Parts of the static model's training: texts, teacher, regression, format on disk."""

@@ -1,0 +1,65 @@
+"""The checks in scripts/ find what they are for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+
+
+@pytest.fixture(autouse=True)
+def scripts_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    for name in ("check_lengths", "check_words", "tracked"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_rust_functions_are_measured_past_strings_comments_and_lifetimes():
+    from check_lengths import rust_functions
+
+    source = """\
+impl<'a> Thing<'a> {
+    // fn not_this() {
+    /* nor /* fn that() { */ { */
+    fn first(&'a self, keys: [u8; 4]) -> char {
+        let open = '{'; let text = "}\\"{"; let raw = r#"fn no() { "} "#;
+        let byte = b'}'; let quote = '\\''; let unicode = '\\u{7B}';
+        if open == 'a' { '}' } else { '{' }
+    }
+    fn declared(&self);
+}
+fn second() { fn inner() {
+} }
+"""
+    assert list(rust_functions(source)) == [("first", 4, 5), ("second", 11, 2), ("inner", 11, 2)]
+
+
+def test_python_functions_are_measured_without_their_docstring():
+    from check_lengths import python_functions
+
+    source = '''\
+class A:
+    async def long(self):
+        """One.
+
+        Two.
+        """
+        x = 1
+        return x
+'''
+    assert list(python_functions(source)) == [("long", 2, 3)]
+
+
+@pytest.mark.parametrize("text", ["see /" + "work/data", "cd '/" + "root/x'", "https://pypi" + ".org/simple"])
+def test_words_are_found(text):
+    from check_words import findings
+
+    assert [number for number, _, _ in findings("fine\n" + text)] == [2]
+
+
+@pytest.mark.parametrize("text", ["example.com/home/page", "network/data", "./root/x", "a /home page"])
+def test_words_are_not_found_in_innocent_text(text):
+    from check_words import findings
+
+    assert list(findings(text)) == []
