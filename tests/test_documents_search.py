@@ -28,7 +28,7 @@ def docs(memory_db):
 
 def test_add_returns_ids_in_order(memory_db):
     ids = memory_db.add(TEXTS)
-    assert all(id.startswith("doc_") for id in ids)
+    assert all(stored.startswith("doc_") for stored in ids)
     assert [r.text for r in memory_db.get(ids)] == TEXTS
 
 
@@ -314,8 +314,8 @@ def test_long_text_is_embedded_in_parts_where_the_embedder_has_a_window():
     embedder = CallableEmbedder("windowed", 64, inner.embed_documents, window=20)
     long = " ".join(f"Sentence number {i} is about something else." for i in range(40)) + " The cat sat on a mat."
     with Collection("c", embedder=embedder) as db:
-        (id,) = db.add(long)
-        vectors = db.get([id], vectors=True)[0].vector
+        (stored,) = db.add(long)
+        vectors = db.get([stored], vectors=True)[0].vector
         assert vectors.ndim == 2
         assert len(vectors) > 3
         assert db.search("The cat sat on a mat.", mode="dense").top.similarity > 0.6

@@ -71,10 +71,10 @@ def test_unknown_key_is_none(memory_db):
 
 
 def test_forgotten_fact_frees_its_key(memory_db):
-    id = memory_db.remember("Lyon", kind="fact", key="city")
-    memory_db.forget(ids=[id])
+    stored = memory_db.remember("Lyon", kind="fact", key="city")
+    memory_db.forget(ids=[stored])
     assert memory_db.fact("city") is None
-    assert memory_db.remember("Lyon", kind="fact", key="city") != id
+    assert memory_db.remember("Lyon", kind="fact", key="city") != stored
 
 
 def test_key_of_a_turn_is_refused(memory_db):
