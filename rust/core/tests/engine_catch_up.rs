@@ -1,5 +1,5 @@
 //! A partition kept up to date is the same as one loaded anew, whoever wrote.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use std::path::Path;
@@ -120,7 +120,7 @@ fn write_and_read(path: &Path, engine: &Engine) {
                     let found = engine.ranked(&all).memories;
                     let turns: std::collections::HashSet<_> = found.iter().map(|memory| memory.turn).collect();
                     assert_eq!(turns.len(), found.len());
-                    assert!(found.len() >= most && found.len() % 2 == 0, "a transaction is seen whole");
+                    assert!(found.len() >= most && found.len().is_multiple_of(2), "a transaction is seen whole");
                     most = found.len();
                 }
             });

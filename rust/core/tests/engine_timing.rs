@@ -1,5 +1,5 @@
 //! Measurements, run by hand: `cargo test --release -p retentive-core --test engine_timing -- --ignored --nocapture`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use std::hint::black_box;
@@ -21,10 +21,20 @@ fn median(mut run: impl FnMut(), times: usize) -> Duration {
 }
 
 fn fill(db: &Engine, session: &str, rows: usize) {
-    let words = ["garden", "rain", "coffee", "train", "Rome", "music", "invoice", "doctor", "yellow", "window", "ticket", "paint"];
+    let words = [
+        "garden", "rain", "coffee", "train", "Rome", "music", "invoice", "doctor", "yellow", "window", "ticket",
+        "paint",
+    ];
     let text = |n: usize| {
         let word = |k: usize| words[(n * 31 + k * k * 7 + n / (k + 1)) % words.len()];
-        format!("I told you about the {} and the {} near the {} with {} number {}", word(1), word(2), word(3), word(4), n % 997)
+        format!(
+            "I told you about the {} and the {} near the {} with {} number {}",
+            word(1),
+            word(2),
+            word(3),
+            word(4),
+            n % 997
+        )
     };
     for chunk in (0..rows).collect::<Vec<_>>().chunks(1000) {
         let new = chunk.iter().map(|n| NewMemory { ts: NOW - (rows - n) as i64 * MINUTE, ..said(session, &text(*n)) });
@@ -61,7 +71,13 @@ fn timing_of_reads_and_writes() {
         println!("  remember {:?}", median(|| drop(db.add(said("a", "one more about the garden"))), 100));
         println!(
             "  remember then recall {:?}",
-            median(|| { db.add(said("a", "one more about the garden")); db.ranked(&request); }, 50)
+            median(
+                || {
+                    db.add(said("a", "one more about the garden"));
+                    db.ranked(&request);
+                },
+                50
+            )
         );
         println!("  turns(6) {:?}", median(|| drop(black_box(db.turns("a", None, Some(6), NOW, &go).unwrap())), times));
     }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
 use crate::error::Result;
-use crate::partition::{Entry, Partition, Segment};
 use crate::lexical::Posting;
+use crate::partition::{Entry, Partition, Segment};
 use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;

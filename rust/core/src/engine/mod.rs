@@ -64,7 +64,13 @@ impl Engine {
             },
             interrupt,
         )?;
-        Ok(Self { store, cache: Cache::new(options.cache_mb << 20), analyzer, name: options.name, closed: AtomicBool::new(false) })
+        Ok(Self {
+            store,
+            cache: Cache::new(options.cache_mb << 20),
+            analyzer,
+            name: options.name,
+            closed: AtomicBool::new(false),
+        })
     }
 
     /// Closes the store; later calls are `Error::Closed`. Closing again does nothing.

@@ -34,7 +34,7 @@ impl Engine {
 
     fn nearest_to(&self, view: &View, id: &str, limit: Option<usize>, now: Micros) -> Result<Option<Ranked>> {
         let head = super::feedback::living(view.tx, id, now)?;
-        let whole = Reached { partition: head.partition, scope: None, is_session: false };
+        let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0 };
         let admission = Admission { documents: true, superseded: false, now, as_of: None };
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
         let vectors = view.tx.vectors(head.seq)?;
@@ -65,7 +65,7 @@ impl Engine {
             Ok(pairs.reduce(f32::max))
         };
         let mut ranked = Ranked::default();
-        for (row, index) in rows(view, &gathered, &pooled)? {
+        for ((row, _), index) in rows(view, &gathered, &pooled, None)? {
             let similarity = exact(row.head.seq)?;
             let score = similarity.unwrap_or_else(|| scores.get(index as usize).copied().unwrap_or_default());
             ranked.memories.push(hit_memory(row, f64::from(score), similarity));
@@ -98,11 +98,7 @@ impl Search<'_> {
         let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
         let range = Range::of(columns.cosine.as_deref().unwrap_or_default());
         let mut ranked = Ranked::default();
-        for (row, index) in rows(view, &gathered, &pooled)? {
-            let similarity = match &request.vector {
-                Some(query) => view.similarity(row.head.seq, query)?,
-                None => None,
-            };
+        for ((row, similarity), index) in rows(view, &gathered, &pooled, request.vector.as_deref())? {
             let part = |name: &str| {
                 let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
                 values.and_then(|values| values.get(index as usize)).map_or(0.0, |value| f64::from(*value))
@@ -145,7 +141,7 @@ impl Search<'_> {
         let level = vec![0.0; gathered.len()];
         let all: Vec<u32> = (0..gathered.len() as u32).collect();
         let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
-        let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
+        let memories = rows(view, gathered, &pooled, None)?.map(|((row, _), _)| hit_memory(row, 0.0, None)).collect();
         Ok(Ranked { memories, ..Ranked::default() })
     }
 
@@ -188,10 +184,15 @@ impl Range {
     }
 }
 
-/// The rows of the pool, each with its index in S.
-fn rows<'a>(view: &View, gathered: &Gathered, pooled: &'a [u32]) -> Result<impl Iterator<Item = (Row, u32)> + use<'a>> {
+/// The rows of the pool, each with its exact similarity to the query and its index in S.
+fn rows<'a>(
+    view: &View,
+    gathered: &Gathered,
+    pooled: &'a [u32],
+    query: Option<&[f32]>,
+) -> Result<impl Iterator<Item = ((Row, Option<f32>), u32)> + use<'a>> {
     let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
-    Ok(view.tx.rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
+    Ok(view.rows(&seqs, query)?.into_iter().zip(pooled.iter().copied()))
 }
 
 fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
