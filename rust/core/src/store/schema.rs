@@ -220,8 +220,19 @@ pub(super) enum Identity {
     Ours,
 }
 
-/// Whose file this is, by its header. Reads only.
+/// Whose file this is, by its header, in one snapshot: another opener may be making it. Reads only.
 pub(super) fn identify(sql: &Connection, path: &Path) -> Result<Identity> {
+    if !sql.is_autocommit() {
+        return identity(sql, path);
+    }
+    sql.execute_batch("BEGIN").at(path)?;
+    let identity = identity(sql, path);
+    // Ends a read; there is nothing to lose.
+    let _ = sql.execute_batch("ROLLBACK");
+    identity
+}
+
+fn identity(sql: &Connection, path: &Path) -> Result<Identity> {
     let application: i64 = sql.query_row("PRAGMA application_id", [], |row| row.get(0)).at(path)?;
     let version: i64 = sql.query_row("PRAGMA user_version", [], |row| row.get(0)).at(path)?;
     let tables = sql.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(())).optional().at(path)?;

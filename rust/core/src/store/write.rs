@@ -156,12 +156,14 @@ impl<'a> WriteTx<'a> {
         let seq = next(&self.counters.next_seq, self)?;
         let mut row = self.known_scope(scope.id)?;
         let turn = self.take_turn(&mut row, new)?;
+        self.restore_names(&row, scope.user.as_deref(), scope.session.as_deref())?;
         row.held += 1;
         if row.partition == row.id {
             row.owned += 1;
             row.rev = rev;
         } else {
             let mut partition = self.known_scope(row.partition)?;
+            self.restore_names(&partition, scope.user.as_deref(), None)?;
             partition.owned += 1;
             partition.rev = rev;
             partition.update(self.sql()).at(self.path())?;
@@ -182,6 +184,14 @@ impl<'a> WriteTx<'a> {
             self.mark_cited(*cited)?;
         }
         Ok(Inserted { seq, turn })
+    }
+
+    /// The scope may have been emptied, and so lost its names, since the caller got it.
+    fn restore_names(&self, row: &ScopeRow, user: Option<&str>, session: Option<&str>) -> Result<()> {
+        if !row.is_empty() {
+            return Ok(());
+        }
+        self.overwrite(c"names", c"data", row.id, &codec::encode_names(user, session, row.id))
     }
 
     fn take_turn(&self, row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
