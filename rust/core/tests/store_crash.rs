@@ -101,11 +101,13 @@ fn read_all(store: &Store, expected: &[String]) -> retentive_core::error::Result
     store.read(&never, |tx| {
         let mut seqs = Vec::new();
         tx.heads(Scan::All, &mut |head| Ok(seqs.push(head.seq)))?;
+        assert_eq!(seqs.len(), expected.len(), "rows are missing");
         for row in tx.rows(&seqs)? {
             assert!(expected.contains(&row.text), "a wrong row: {:?}", row.text);
             assert_eq!(row.id, row.text);
             assert_eq!(tx.vectors(row.head.seq)?, [[0.25, -1.5, 3.0]]);
         }
+        assert_eq!(tx.partitions(Owners::Any)?.len(), usize::from(!expected.is_empty()));
         for scope in tx.partitions(Owners::Any)? {
             assert_eq!(scope.session.as_deref(), Some("s"));
             let mut rows = 0;
@@ -113,6 +115,7 @@ fn read_all(store: &Store, expected: &[String]) -> retentive_core::error::Result
             assert_eq!(rows, expected.len(), "a partition that is not whole");
         }
         for id in expected {
+            // A damaged index may hide a memory from this one look-up, which `verify` finds; it never leads to another one.
             if let Some(head) = tx.find(id)? {
                 assert_eq!(tx.rows(&[head.seq])?[0].text, *id);
             }
@@ -163,8 +166,11 @@ fn a_file_cut_anywhere_is_an_error_or_whole() {
         let place = Folder::new();
         std::fs::write(place.file(), &whole[..cut]).unwrap();
         let answer = Store::open(options(&place.file()), &never).and_then(|store| read_all(&store, &expected));
-        let error = answer.unwrap_err();
-        assert!(matches!(error, Error::Corrupt { .. } | Error::Version { .. } | Error::Store { .. }), "{cut}: {error:?}");
+        // Whole it is when only the empty end of the last page is missing.
+        match answer {
+            Ok(()) => assert!(whole.len() - cut < 4_096, "cut to {cut} of {} bytes", whole.len()),
+            Err(error) => assert!(matches!(error, Error::Corrupt { .. } | Error::Version { .. }), "{cut}: {error:?}"),
+        }
     }
 }
 

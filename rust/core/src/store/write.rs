@@ -19,6 +19,7 @@ pub(super) struct Counters {
     pub rev: Cell<i64>,
     pub next_seq: Cell<i64>,
     pub next_vid: Cell<i64>,
+    pub next_scope: Cell<i64>,
     pub erased: Cell<i64>,
 }
 
@@ -28,6 +29,7 @@ impl Counters {
             rev: Cell::new(meta.rev),
             next_seq: Cell::new(meta.next_seq),
             next_vid: Cell::new(meta.next_vid),
+            next_scope: Cell::new(meta.next_scope),
             erased: Cell::new(meta.erased),
         }
     }
@@ -37,6 +39,7 @@ impl Counters {
             rev: self.rev.get(),
             next_seq: self.next_seq.get(),
             next_vid: self.next_vid.get(),
+            next_scope: self.next_scope.get(),
             erased: self.erased.get(),
             ..*meta
         }
@@ -115,11 +118,7 @@ impl<'a> WriteTx<'a> {
     }
 
     fn new_scope(&self, user: Option<&str>, session: Option<&str>, partition: Option<i64>) -> Result<i64> {
-        let id: i64 = self
-            .sql()
-            .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM scope")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .at(self.path())?;
+        let id = next(&self.counters.next_scope, self)?;
         let row = ScopeRow {
             id,
             hash: self.hash_key().scope(&codec::name_bytes(user, session)),
