@@ -103,7 +103,9 @@ impl Writer {
         if !alone && let Err(error) = run(&conn.sql, "SAVEPOINT member").at(path) {
             return Ok(Err(self.lose(error)));
         }
-        let read = ReadTx { conn, path, meta: group.meta };
+        // Scopes are numbered without gaps: a member that fails gives its numbers back. The other counters may skip.
+        let next_scope = group.counters.next_scope.get();
+        let read = ReadTx { conn, path, meta: group.meta, alone: false };
         let tx = WriteTx::new(read, &group.counters);
         let answer = match catch_unwind(AssertUnwindSafe(|| job(&tx))) {
             Ok(Ok(_)) if tx.is_broken() => {
@@ -117,6 +119,7 @@ impl Writer {
                 return Ok(Err(self.lose(error)));
             }
         } else {
+            group.counters.next_scope.set(next_scope);
             self.take_back(path, alone, &answer);
         }
         answer
