@@ -152,3 +152,18 @@ fn correcting_a_keyed_fact_with_the_value_it_has_changes_nothing() {
     assert_eq!(db.correct(&id, "On the annual plan"), id);
     assert_eq!(db.history(&id, &go).unwrap().len(), 1);
 }
+
+#[test]
+fn many_threads_that_correct_one_memory_leave_one_tip() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let first = db.add(fact("a", "version zero"));
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let first = &first;
+            scope.spawn(move || db.correct(first, &format!("version of thread {thread}")));
+        }
+    });
+    assert_eq!(db.history(&first, &go).unwrap().len(), 17);
+    assert_eq!(db.ranked(&ask("version", session("a"))).memories.len(), 1);
+}
