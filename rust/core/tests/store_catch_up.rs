@@ -1,5 +1,6 @@
 //! A copy that is caught up equals one that is loaded anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use std::collections::BTreeMap;
@@ -68,10 +69,12 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Applies a step; a refused one (a chain that has moved, a memory that is gone) changes nothing.
 fn apply(store: &Store, step: &Step, ids: &mut u32, seqs: &mut Vec<Seq>) {
-    let pick = |index: &prop::sample::Index, seqs: &[Seq]| if seqs.is_empty() { 0 } else { seqs[index.index(seqs.len())] };
+    let pick =
+        |index: &prop::sample::Index, seqs: &[Seq]| if seqs.is_empty() { 0 } else { seqs[index.index(seqs.len())] };
     match step {
         Step::Insert { scope, many } => {
-            let (user, session) = [(None, None), (None, Some("s")), (Some("u"), None), (Some("u"), Some("s"))][usize::from(*scope)];
+            let (user, session) =
+                [(None, None), (None, Some("s")), (Some("u"), None), (Some("u"), Some("s"))][usize::from(*scope)];
             store
                 .write(&never, |tx| {
                     let scope = tx.ensure_scope(user, session)?;
@@ -144,7 +147,9 @@ fn a_copy_older_than_the_tombstones_is_told_to_reload() {
         store
             .write(&never, |tx| {
                 let scope = tx.ensure_scope(None, Some("s"))?;
-                (from..from + many).map(|id| Ok(tx.insert(&scope, &turn(&id.to_string(), "x"))?.seq)).collect::<Result<Vec<_>, _>>()
+                (from..from + many)
+                    .map(|id| Ok(tx.insert(&scope, &turn(&id.to_string(), "x"))?.seq))
+                    .collect::<Result<Vec<_>, _>>()
             })
             .unwrap()
     };
@@ -171,11 +176,8 @@ fn every_commit_touches_the_rev_of_its_partition_only() {
     let store = open(&folder.file());
     let seq = put(&store, "a", &turn("1", "x"));
     put(&store, "b", &turn("2", "x"));
-    let revs = || {
-        ["a", "b"].map(|session| {
-            read(&store, |tx| tx.partition_rev(tx.owner(None, Some(session))?.unwrap()))
-        })
-    };
+    let revs =
+        || ["a", "b"].map(|session| read(&store, |tx| tx.partition_rev(tx.owner(None, Some(session))?.unwrap())));
     let [a, b] = revs();
     assert!(a < b);
     store.write(&never, |tx| tx.add_feedback(seq, Outcome::Useful, 1)).unwrap();

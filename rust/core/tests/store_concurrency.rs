@@ -1,5 +1,6 @@
 //! Many threads, handles and processes on one file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use std::sync::Barrier;
@@ -90,9 +91,8 @@ fn two_handles_on_one_file_share_its_numbers() {
 #[test]
 fn eight_processes_open_a_new_file_at_once_and_lose_nothing() {
     let folder = Folder::new();
-    let children: Vec<_> = (0..8)
-        .map(|number| child("child_writes_200", &folder.file(), &number.to_string()).spawn().unwrap())
-        .collect();
+    let children: Vec<_> =
+        (0..8).map(|number| child("child_writes_200", &folder.file(), &number.to_string()).spawn().unwrap()).collect();
     let store = open(&folder.file());
     let mut seen = 0;
     for child in children {

@@ -1,5 +1,6 @@
 //! Killed writers, full disks and damaged files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use std::io::{BufRead, BufReader};
@@ -127,7 +128,8 @@ fn read_all(store: &Store, expected: &[String]) -> retentive_core::error::Result
 #[test]
 fn a_flipped_byte_anywhere_is_an_error_or_changes_nothing() {
     let folder = Folder::new();
-    let expected: Vec<String> = (0..60).map(|number| format!("text number {number} {}", "y".repeat(number * 5))).collect();
+    let expected: Vec<String> =
+        (0..60).map(|number| format!("text number {number} {}", "y".repeat(number * 5))).collect();
     let store = open(&folder.file());
     for text in &expected {
         put(&store, "s", &turn(text, text));
@@ -143,7 +145,10 @@ fn a_flipped_byte_anywhere_is_an_error_or_changes_nothing() {
         std::fs::write(place.file(), damaged).unwrap();
         let answer = Store::open(options(&place.file()), &never).and_then(|store| read_all(&store, &expected));
         if let Err(error) = answer {
-            let known = matches!(error, Error::Corrupt { .. } | Error::Version { .. } | Error::Configuration { .. } | Error::Store { .. });
+            let known = matches!(
+                error,
+                Error::Corrupt { .. } | Error::Version { .. } | Error::Configuration { .. } | Error::Store { .. }
+            );
             assert!(known, "byte {at}: {error:?}");
             assert!(error.to_string().contains(place.file().to_str().unwrap()), "{error}");
             refused += 1;

@@ -1,5 +1,6 @@
 //! What is forgotten is gone from the files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use std::path::Path;
@@ -202,6 +203,7 @@ fn a_replaced_document_leaves_no_copy() {
     read(&store, |tx| tx.heads(Scan::All, &mut |_| Ok(count += 1)));
     assert_eq!(count, 1);
     drop(store);
-    let needles: Vec<Vec<u8>> = (0..50).map(|round| format!("version {round:04} of the document").into_bytes()).collect();
+    let needles: Vec<Vec<u8>> =
+        (0..50).map(|round| format!("version {round:04} of the document").into_bytes()).collect();
     assert_eq!(found(folder.path(), &needles), 1);
 }

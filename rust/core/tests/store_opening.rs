@@ -1,6 +1,7 @@
 //! What opens, what is refused, and what the refusal says.
 #![allow(unsafe_code, reason = "giving up root in a child has no safe form")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use std::path::Path;
@@ -50,7 +51,10 @@ fn what_is_not_ours_is_refused_and_left_as_it_was() {
             let error = refused.unwrap_err();
             assert!(matches!(error, Error::Corrupt { .. } | Error::Version { .. }), "{error:?}");
             let message = error.to_string();
-            assert!(message.contains("not a retentive collection") && message.contains(path.to_str().unwrap()), "{message}");
+            assert!(
+                message.contains("not a retentive collection") && message.contains(path.to_str().unwrap()),
+                "{message}"
+            );
         }
         assert_eq!(std::fs::read(path).unwrap(), before);
     }
@@ -85,13 +89,17 @@ fn a_newer_schema_is_refused_and_a_newer_writer_may_only_be_read() {
 fn raise_least_writer(path: &Path) {
     let file = raw(path);
     let mut numbers: [i64; 9] = file
-        .query_row("SELECT schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed FROM meta", [], |row| {
-            let mut numbers = [0; 9];
-            for (index, number) in numbers.iter_mut().enumerate() {
-                *number = row.get(index)?;
-            }
-            Ok(numbers)
-        })
+        .query_row(
+            "SELECT schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed FROM meta",
+            [],
+            |row| {
+                let mut numbers = [0; 9];
+                for (index, number) in numbers.iter_mut().enumerate() {
+                    *number = row.get(index)?;
+                }
+                Ok(numbers)
+            },
+        )
         .unwrap();
     numbers[1] = 2;
     let bytes = numbers.map(i64::to_le_bytes);

@@ -1,5 +1,6 @@
 //! What is stored comes back as given; conflicts and failures leave nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use retentive_core::error::Error;
@@ -114,7 +115,22 @@ fn turn_numbers_rise_survive_erasure_and_follow_explicit_ones() {
 #[test]
 fn names_are_compared_byte_for_byte() {
     let store = in_memory();
-    let names = ["john", "johnny", "john_doe", "john-doe", "a%", "a.b", "a:b", "A", "a", " a ", "é", "e\u{301}", "😀", &"x".repeat(3_000)];
+    let names = [
+        "john",
+        "johnny",
+        "john_doe",
+        "john-doe",
+        "a%",
+        "a.b",
+        "a:b",
+        "A",
+        "a",
+        " a ",
+        "é",
+        "e\u{301}",
+        "😀",
+        &"x".repeat(3_000),
+    ];
     for (number, name) in names.into_iter().enumerate() {
         put(&store, name, &turn(&number.to_string(), name));
     }

@@ -197,11 +197,10 @@ fn unknown_outcome(error: Error) -> Error {
     let note = |message: String| format!("the commit failed, whether this write was stored is unknown: {message}");
     match error {
         Error::Full { path, message } => Error::Full { path, message: note(message) },
-        Error::Store { path, message } => Error::Store { path, message: note(message) },
         Error::Corrupt { path, message } => Error::Corrupt { path, message: note(message) },
         Error::Io { path, errno, message } => Error::Io { path, errno, message: note(message) },
         // Not busy: the caller must not simply try again.
-        Error::Busy { path, message } => Error::Store { path, message: note(message) },
+        Error::Busy { path, message } | Error::Store { path, message } => Error::Store { path, message: note(message) },
         other => other,
     }
 }

@@ -44,11 +44,11 @@ impl ReadTx<'_> {
         changed.sort_unstable();
         let mut loader = Loader::new(self)?;
         for seq in changed {
-            let loaded = loader.index_row(seq)?;
-            if loaded.head.partition != partition || loaded.head.rev <= since {
+            let index_row = loader.index_row(seq)?;
+            if index_row.head.partition != partition || index_row.head.rev <= since {
                 return Err(self.damaged("memory", seq));
             }
-            each(loaded)?;
+            each(index_row)?;
         }
         let gone = if since > 0 {
             self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?

@@ -4,7 +4,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::codec::{self, HeadBlob};
-use super::entry::{self, Entry, columns};
+use super::entry::{self, Entry, Loaded, columns};
 use super::fault::At;
 use super::rows::Micros;
 use super::rows::{Head, Model, OwnerRef, Scan, Seq, Stats};
@@ -81,9 +81,9 @@ impl ReadTx<'_> {
 
     pub(super) fn entry(&self, seq: Seq) -> Result<Option<Entry>> {
         match entry::load(self.sql(), seq).at(self.path)? {
-            Some(Some(entry)) => Ok(Some(entry)),
-            Some(None) => Err(self.damaged("memory", seq)),
-            None => Ok(None),
+            Loaded::Found(entry) => Ok(Some(entry)),
+            Loaded::Damaged => Err(self.damaged("memory", seq)),
+            Loaded::Missing => Ok(None),
         }
     }
 
@@ -130,7 +130,10 @@ impl ReadTx<'_> {
             found += 1;
         }
         if expected >= 0 && expected != found {
-            return Err(Error::corrupt(self.path, format!("{expected} memories should be found by {scan:?}, {found} were")));
+            return Err(Error::corrupt(
+                self.path,
+                format!("{expected} memories should be found by {scan:?}, {found} were"),
+            ));
         }
         Ok(())
     }

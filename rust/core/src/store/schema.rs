@@ -190,7 +190,8 @@ impl Meta {
     }
 
     pub(super) fn store(&self, sql: &Connection) -> rusqlite::Result<()> {
-        let mut statement = sql.prepare_cached("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut statement =
+            sql.prepare_cached("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         for (index, number) in self.numbers().into_iter().chain([self.sum()]).enumerate() {
             statement.raw_bind_parameter(index + 1, number)?;
         }
@@ -287,7 +288,8 @@ fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Res
     let epoch = entropy.last_chunk().copied().map_or(0, i64::from_le_bytes);
     let (rev, erased, scrubbed) = (0, 0, 0);
     let (next_seq, next_vid, next_scope) = (1, 1, 1);
-    Meta { schema: SCHEMA, least_writer: 1, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed }.store(sql)?;
+    Meta { schema: SCHEMA, least_writer: 1, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed }
+        .store(sql)?;
     sql.execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA};"))
 }
 

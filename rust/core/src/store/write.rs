@@ -154,7 +154,7 @@ impl<'a> WriteTx<'a> {
         let rev = self.rev()?;
         let seq = next(&self.counters.next_seq, self)?;
         let mut row = self.known_scope(scope.id)?;
-        let turn = self.take_turn(&mut row, new)?;
+        let turn = take_turn(&mut row, new)?;
         self.restore_names(&row, scope.user.as_deref(), scope.session.as_deref())?;
         row.held += 1;
         if row.partition == row.id {
@@ -191,18 +191,6 @@ impl<'a> WriteTx<'a> {
             return Ok(());
         }
         self.overwrite(c"names", c"data", row.id, &codec::encode_names(user, session, row.id))
-    }
-
-    fn take_turn(&self, row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
-        if new.kind != Kind::Turn {
-            return Ok(None);
-        }
-        let turn = new.turn.unwrap_or(row.next_turn);
-        let after = turn.checked_add(1).filter(|_| turn >= 0);
-        let after =
-            after.ok_or_else(|| Error::invalid(format!("turn numbers are 0 or more and fit 63 bits, got {turn}")))?;
-        row.next_turn = row.next_turn.max(after);
-        Ok(Some(turn))
     }
 
     fn insert_content(&self, seq: Seq, new: &NewMemory) -> Result<()> {
@@ -316,6 +304,18 @@ impl<'a> WriteTx<'a> {
         }
         Ok(())
     }
+}
+
+fn take_turn(row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
+    if new.kind != Kind::Turn {
+        return Ok(None);
+    }
+    let turn = new.turn.unwrap_or(row.next_turn);
+    let after = turn.checked_add(1).filter(|_| turn >= 0);
+    let after =
+        after.ok_or_else(|| Error::invalid(format!("turn numbers are 0 or more and fit 63 bits, got {turn}")))?;
+    row.next_turn = row.next_turn.max(after);
+    Ok(Some(turn))
 }
 
 fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i64) -> Head {
