@@ -30,7 +30,8 @@ def test_block_has_pinned_recent_and_retrieved(talk):
 def test_text_has_the_sections_in_order(talk):
     block = talk.context("where does the invoice go", session="a", **ALL)
     places = [
-        block.text.index(part) for part in ("annual plan", "turn number 6", "turn number 11", "The invoice goes to Lyon")
+        block.text.index(part)
+        for part in ("annual plan", "turn number 6", "turn number 11", "The invoice goes to Lyon")
     ]
     assert places == sorted(places)
     assert str(block) == block.text
@@ -98,7 +99,7 @@ def test_pinned_facts_are_never_cut(memory_db):
     assert len(block.pinned) == 50
     assert (block.recent, block.retrieved, block.truncated) == ((), (), True)
     assert block.token_estimate > 60
-    assert {reason for _, reason in block.dropped} == {"budget"}
+    assert {reason for _, reason in block.dropped} == {"over budget"}
 
 
 def test_dropped_names_what_was_left_out(memory_db):
@@ -109,7 +110,7 @@ def test_dropped_names_what_was_left_out(memory_db):
     kept = {r.id for r in block.retrieved}
     assert kept
     assert block.dropped
-    assert kept.isdisjoint(id for id, _ in block.dropped)
+    assert kept.isdisjoint(stored for stored, _ in block.dropped)
     assert all(isinstance(reason, str) and reason for _, reason in block.dropped)
 
 
@@ -121,7 +122,7 @@ def test_short_memories_are_packed_behind_long_ones_that_do_not_fit(memory_db):
     block = memory_db.context("apple pie recipe with butter and sugar", token_budget=80, excerpt=None, **ALL)
     assert block.retrieved
     assert all(len(r.text) < 40 for r in block.retrieved)
-    assert {reason for _, reason in block.dropped} >= {"budget"}
+    assert {reason for _, reason in block.dropped} >= {"over budget"}
 
 
 def test_line_breaks_of_a_memory_cannot_pose_as_a_heading_or_a_speaker(memory_db):

@@ -50,9 +50,9 @@ def test_ttl_beyond_the_calendar_is_for_ever(memory_db, days):
 
 def test_ttl_is_stamped_at_write(memory_db):
     at = datetime(2100, 1, 1, tzinfo=UTC)
-    id = memory_db.remember("x", timestamp=at, ttl_days=1)
+    stored = memory_db.remember("x", timestamp=at, ttl_days=1)
     memory_db.memory.ttl_days = 99
-    assert memory_db.get_one(id).expires_at == at + timedelta(days=1)
+    assert memory_db.get_one(stored).expires_at == at + timedelta(days=1)
 
 
 @pytest.mark.parametrize("days", [0, -1, -math.inf, math.nan, True, "1", [1]])

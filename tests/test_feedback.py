@@ -15,9 +15,11 @@ def test_outcomes_are_the_three():
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_feedback_is_kept_with_its_time(memory_db, outcome):
-    id = memory_db.remember("x", session="a")
-    assert memory_db.feedback(id, outcome, timestamp="2026-05-01T12:00:00+02:00") is None
-    assert memory_db.get_one(id).metadata["_vx_feedback"] == [{"outcome": outcome, "ts": "2026-05-01T10:00:00+00:00"}]
+    stored = memory_db.remember("x", session="a")
+    assert memory_db.feedback(stored, outcome, timestamp="2026-05-01T12:00:00+02:00") is None
+    assert memory_db.get_one(stored).metadata["_vx_feedback"] == [
+        {"outcome": outcome, "ts": "2026-05-01T10:00:00+00:00"}
+    ]
 
 
 def test_useful_lifts_and_dead_end_lowers(memory_db):
@@ -38,9 +40,9 @@ def test_feedback_is_bounded(memory_db):
 
 
 def test_corrected_without_text_only_lowers(memory_db):
-    id = memory_db.remember("x", kind="fact")
-    assert memory_db.feedback(id, "corrected") is None
-    assert memory_db.get_one(id).superseded_by is None
+    stored = memory_db.remember("x", kind="fact")
+    assert memory_db.feedback(stored, "corrected") is None
+    assert memory_db.get_one(stored).superseded_by is None
     assert memory_db.count() == 1
 
 
@@ -84,8 +86,8 @@ def test_chain_of_five_shows_only_its_tip(memory_db):
     for i in range(1, 5):
         ids.append(memory_db.feedback(ids[-1], "corrected", correction=f"value {i}"))
     assert memory_db.recall("value", **ALL).ids == [ids[-1]]
-    for id in ids:
-        assert [r.id for r in memory_db.history(id)] == ids
+    for stored in ids:
+        assert [r.id for r in memory_db.history(stored)] == ids
 
 
 def test_correction_of_a_superseded_memory_moves_the_tip(memory_db):
@@ -113,49 +115,49 @@ def test_unknown_id_is_not_found(memory_db, correction):
 
 
 def test_forgotten_id_is_not_found(memory_db):
-    id = memory_db.remember("x", kind="fact")
-    memory_db.forget(ids=[id])
+    stored = memory_db.remember("x", kind="fact")
+    memory_db.forget(ids=[stored])
     with pytest.raises(NotFoundError):
-        memory_db.feedback(id, "useful")
+        memory_db.feedback(stored, "useful")
 
 
 @pytest.mark.parametrize("outcome", ["good", "", None, 1, "USEFUL"])
 def test_unknown_outcome_is_refused(memory_db, outcome):
-    id = memory_db.remember("x")
+    stored = memory_db.remember("x")
     with pytest.raises(InvalidInputError, match="outcome"):
-        memory_db.feedback(id, outcome)
-    assert "_vx_feedback" not in memory_db.get_one(id).metadata
+        memory_db.feedback(stored, outcome)
+    assert "_vx_feedback" not in memory_db.get_one(stored).metadata
 
 
 @pytest.mark.parametrize("outcome", ["useful", "dead_end"])
 def test_correction_comes_only_with_corrected(memory_db, outcome):
-    id = memory_db.remember("x")
+    stored = memory_db.remember("x")
     with pytest.raises(InvalidInputError, match="corrected"):
-        memory_db.feedback(id, outcome, correction="y")
+        memory_db.feedback(stored, outcome, correction="y")
 
 
 @pytest.mark.parametrize("correction", ["", "  ", 3, "\ud800"])
 def test_bad_correction_is_refused_and_nothing_recorded(memory_db, correction):
-    id = memory_db.remember("x")
+    stored = memory_db.remember("x")
     with pytest.raises(InvalidInputError, match="correction"):
-        memory_db.feedback(id, "corrected", correction=correction)
-    assert "_vx_feedback" not in memory_db.get_one(id).metadata
+        memory_db.feedback(stored, "corrected", correction=correction)
+    assert "_vx_feedback" not in memory_db.get_one(stored).metadata
 
 
 def test_reading_changes_no_feedback(memory_db):
-    id = memory_db.remember("the plan is annual", kind="fact")
-    memory_db.feedback(id, "dead_end")
-    before = memory_db.get_one(id)
+    stored = memory_db.remember("the plan is annual", kind="fact")
+    memory_db.feedback(stored, "dead_end")
+    before = memory_db.get_one(stored)
     for _ in range(20):
         memory_db.recall("annual plan")
-    assert memory_db.get_one(id) == before
+    assert memory_db.get_one(stored) == before
 
 
 def test_feedback_score_halves_each_half_life(memory_db):
-    id = memory_db.remember("x", kind="fact")
-    memory_db.feedback(id, "useful", timestamp="2026-01-01")
-    memory_db.feedback(id, "useful", timestamp="2026-01-31")
-    meta = memory_db.get_one(id).metadata
+    stored = memory_db.remember("x", kind="fact")
+    memory_db.feedback(stored, "useful", timestamp="2026-01-01")
+    memory_db.feedback(stored, "useful", timestamp="2026-01-31")
+    meta = memory_db.get_one(stored).metadata
     now = datetime(2026, 1, 31, tzinfo=UTC)
     assert feedback_score(meta, now, 30) == pytest.approx(1.5)
     assert feedback_score(meta, now, 15) == pytest.approx(1.25)

@@ -72,7 +72,7 @@ def test_budget_holds(memory_db):
     assert hits.token_estimate <= 30 == hits.token_budget
     assert hits.truncated
     assert hits.cut_count > 0
-    assert {id for id, _ in hits.dropped}.isdisjoint(hits.ids)
+    assert {stored for stored, _ in hits.dropped}.isdisjoint(hits.ids)
 
 
 def test_top_ships_when_it_alone_is_over_the_budget(memory_db):
@@ -94,7 +94,7 @@ def test_score_gap_keeps_what_is_near_the_best(talk):
     few = talk.recall("report as PDF", session="a", score_gap=1, **ALL)
     assert 1 <= len(few) < len(every)
     assert few.top == every.top
-    assert {id for id, _ in few.dropped} >= set(every.ids) - set(few.ids)
+    assert {stored for stored, _ in few.dropped} >= set(every.ids) - set(few.ids)
 
 
 def test_exclude_ids_leaves_out(talk):
@@ -175,10 +175,10 @@ def test_query_is_text_never_syntax(talk, query):
 
 
 def test_symbols_are_findable(memory_db):
-    id = memory_db.remember("we moved the build from C++ to src/a.rs", session="a")
+    stored = memory_db.remember("we moved the build from C++ to src/a.rs", session="a")
     memory_db.remember("lunch was good", session="a")
     for query in ("C++", "src/a.rs"):
-        assert memory_db.recall(query, session="a", mode="lexical", limit=1, **ALL).ids == [id]
+        assert memory_db.recall(query, session="a", mode="lexical", limit=1, **ALL).ids == [stored]
 
 
 def test_debug_log_has_ids_and_no_text(talk, caplog):
@@ -192,12 +192,12 @@ def test_debug_log_has_ids_and_no_text(talk, caplog):
 
 
 def test_each_read_logs_one_line(talk, caplog):
-    id = talk.turns("a")[0].id
+    stored = talk.turns("a")[0].id
     with caplog.at_level(logging.DEBUG, logger="retentive"):
         talk.recall("report")
         talk.search("report")
         talk.context("report", session="a")
-        talk.similar(id)
+        talk.similar(stored)
     assert len(caplog.records) == 4
     assert not any("PDF" in record.getMessage() for record in caplog.records)
 

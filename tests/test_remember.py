@@ -11,9 +11,9 @@ from retentive import Collection, ConflictError, InvalidInputError
 
 
 def test_remember_returns_an_id_of_26_characters(memory_db):
-    id = memory_db.remember("hello", session="a")
-    assert re.fullmatch(r"mem_[0-9A-HJKMNP-TV-Z]{26}", id)
-    assert memory_db.get_one(id).text == "hello"
+    stored = memory_db.remember("hello", session="a")
+    assert re.fullmatch(r"mem_[0-9A-HJKMNP-TV-Z]{26}", stored)
+    assert memory_db.get_one(stored).text == "hello"
 
 
 def test_ids_rise_within_a_process(memory_db):
@@ -99,9 +99,9 @@ def test_turn_numbers_survive_deletion_and_restart(tmp_path, embedder):
 
 def test_what_was_remembered_is_there_after_reopening(tmp_path, embedder):
     with Collection("chat", path=tmp_path, embedder=embedder) as db:
-        id = db.remember("kept", session="a", role="assistant", metadata={"n": 1})
+        stored = db.remember("kept", session="a", role="assistant", metadata={"n": 1})
     with Collection("chat", path=tmp_path, embedder=embedder) as db:
-        kept = db.get_one(id)
+        kept = db.get_one(stored)
         assert (kept.text, kept.session, kept.role, kept.metadata["n"]) == ("kept", "a", "assistant", 1)
 
 
@@ -140,9 +140,9 @@ def test_id_may_be_used_again_after_it_was_erased(memory_db):
 
 
 def test_speakers_name_is_kept_and_embedded(memory_db):
-    id = memory_db.remember("I moved to Lisbon", session="a", name="Caroline")
+    stored = memory_db.remember("I moved to Lisbon", session="a", name="Caroline")
     result = memory_db.recall("Caroline", session="a", mode="dense").top
-    assert (result.id, result.name, result.text) == (id, "Caroline", "I moved to Lisbon")
+    assert (result.id, result.name, result.text) == (stored, "Caroline", "I moved to Lisbon")
     assert result.similarity > 0
 
 

@@ -87,7 +87,8 @@ def consolidate(
     check_callable("progress", progress)
     report = ConsolidationReport(request.session, (), (), 0)
     attempts = 0
-    while turns := _next_batch(engine, request, report):
+    end = _end(engine, request)
+    while turns := _next_batch(engine, request, report, end):
         try:
             facts = _facts(summarize, turns, request.pinned)
         except SummarizeError as error:
@@ -112,8 +113,17 @@ def consolidate(
     return report
 
 
-def _next_batch(engine: Engine, request: Request, report: ConsolidationReport) -> list[_core.Memory]:
-    return engine.core.consolidation_batch(
+def _end(engine: Engine, request: Request) -> int:
+    """Return the number of the first turn to keep. What is said meanwhile must not move it: there would be no end."""
+    last = engine.core.turns(request.session, request.user, max(request.keep_recent, 1), request.now)
+    if not last or len(last) < request.keep_recent:
+        return 0
+    edge = last[0].turn or 0
+    return edge if request.keep_recent else edge + 1
+
+
+def _next_batch(engine: Engine, request: Request, report: ConsolidationReport, end: int) -> list[_core.Memory]:
+    batch = engine.core.consolidation_batch(
         request.session,
         request.user,
         request.keep_recent,
@@ -122,6 +132,7 @@ def _next_batch(engine: Engine, request: Request, report: ConsolidationReport) -
         request.now,
         () if request.delete else report.turn_ids,
     )
+    return [turn for turn in batch if turn.turn is not None and turn.turn < end]
 
 
 def _commit(

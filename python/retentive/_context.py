@@ -27,8 +27,6 @@ _CHAT_ROLES = {
     "developer": "system",
 }
 
-_UNLIMITED = 2**31 - 1
-
 
 class Dropped(NamedTuple):
     """A memory that was left out, and why."""
@@ -161,7 +159,7 @@ def _packed(
         token_budget=token_budget,
         token_estimate=packed.tokens,
         truncated=packed.truncated,
-        cut_count=_reading.cut_by_budget(reason for _, reason in dropped),
+        cut_count=packed.cut_count,
         dropped=(*dropped, *[Dropped(below, _reading.BELOW_GAP) for below in parts.ranked.below_gap]),
         text=packed.text,
         _background=_background(pinned, retrieved),
@@ -172,4 +170,4 @@ def _background(pinned: list[_core.Memory], retrieved: list[_core.Memory]) -> st
     """Return the block without the recent turns, which `messages()` gives a message each."""
     if not pinned and not retrieved:
         return ""
-    return _core.pack_context(pinned, [], retrieved, None, _UNLIMITED, None).text
+    return _core.pack_context(pinned, [], retrieved, None, _reading.UNLIMITED, None).text

@@ -10,14 +10,14 @@ from retentive._errors import InvalidInputError
 from retentive._results import Result, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from retentive._engine import Engine
 
 logger = logging.getLogger("retentive")
 
-OVER_BUDGET = "budget"
-BELOW_GAP = "score_gap"
+BELOW_GAP = "below score gap"  # as the core says it
+UNLIMITED = 2**62
 
 _MODES = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical", "sparse": "lexical"}
 
@@ -53,7 +53,8 @@ def selected(
 ) -> Results:
     """Return what of the pool fits, as results, and log it."""
     pool = ranked.memories
-    selection = _core.select(pool, limit, token_budget, engine.counter)
+    budget = UNLIMITED if token_budget is None else token_budget  # without one the core counts nothing
+    selection = _core.select(pool, limit, budget, engine.counter)
     kept = tuple([Result(pool[index]) for index in selection["kept"]])
     dropped = [(pool[index].id, reason) for index, reason in selection["dropped"]]
     results = Results(
@@ -62,18 +63,13 @@ def selected(
         mode=mode,
         time_ms=_clock.milliseconds_since(start),
         truncated=selection["truncated"],
-        cut_count=cut_by_budget(reason for _, reason in dropped),
+        cut_count=selection["cut_count"],
         token_estimate=selection["tokens"],
         token_budget=token_budget,
         dropped=(*dropped, *((below, BELOW_GAP) for below in ranked.below_gap)),
     )
     log(verb, kept, token_budget, results.time_ms)
     return results
-
-
-def cut_by_budget(reasons: Iterable[str]) -> int:
-    """Return how many were left out because they did not fit the budget."""
-    return sum(reason == OVER_BUDGET for reason in reasons)
 
 
 def log(verb: str, results: Sequence[Result], token_budget: int | None, time_ms: float) -> None:

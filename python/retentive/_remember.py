@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retentive import _clock, _core, _ids, _json, _judge, _times, _validate
+from retentive import _clock, _ids, _json, _judge, _times, _validate
 from retentive._constants import FACT, KINDS, PINNED, TURN
 from retentive._errors import InvalidInputError
 
@@ -96,7 +96,7 @@ def normalised_key(key: object) -> str:
     if not isinstance(key, str):
         raise InvalidInputError(f"key is {_validate.shown(key)}, expected a string")
     _validate.utf8_size(key, "key")
-    normalised = _core.normalise_key(key)
+    normalised = key.strip().casefold()
     if not normalised:
         raise InvalidInputError(f"key is {_validate.shown(key)}, expected a string that is not blank")
     if len(normalised) > _validate.MAX_ID_CHARACTERS:

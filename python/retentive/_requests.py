@@ -132,4 +132,5 @@ class Selection(TypedDict):
     kept: list[int]
     tokens: int
     truncated: bool
+    cut_count: int
     dropped: list[tuple[int, str]]
