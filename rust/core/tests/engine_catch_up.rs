@@ -1,5 +1,5 @@
 //! A partition kept up to date is the same as one loaded anew, whoever wrote.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine_support::*;
 use proptest::prelude::*;
-use retentive_core::engine::{Engine, Memory, NewMemory, RecallRequest};
+use retentive_core::engine::{Engine, Memory, NewMemory, Reach, RecallRequest, Stat};
 use retentive_core::model::Outcome;
 
 #[derive(Debug, Clone)]
@@ -109,6 +109,40 @@ fn more_rows_than_a_segment_holds_are_all_there() {
     assert_eq!(db.ranked(&all).memories.len(), 4000);
 }
 
+#[test]
+fn a_small_cache_forgets_partitions_and_answers_all_the_same() {
+    let disk = on_disk();
+    let path = disk.folder.path().join("chat.db");
+    for number in 0..20 {
+        disk.engine.add(said(&format!("s{number}"), "the same words"));
+    }
+    let small = open_with_cache(Some(&path), 0);
+    let cached =
+        |db: &Engine| db.stats(&go).unwrap().into_iter().find(|(name, _)| *name == "cached_partitions").unwrap().1;
+    for number in 0..20 {
+        assert_eq!(small.recalled("same words", &format!("s{number}")).len(), 1);
+    }
+    assert_eq!(cached(&small), Stat::Int(1));
+    let all = RecallRequest { limit: Some(30), ..ask("same words", Reach::default()) };
+    assert_eq!(small.ranked(&all).memories.len(), 20);
+    disk.engine.warmup(&go).unwrap();
+    assert_eq!(cached(&disk.engine), Stat::Int(20));
+}
+
+#[test]
+fn readers_beside_a_writer_in_memory_see_whole_transactions() {
+    let db = open(None);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..50).for_each(|_| drop(db.remember(vec![said("a", "one"), said("a", "two")], NOW, &go).unwrap()));
+        });
+        for _ in 0..50 {
+            let all = RecallRequest { limit: None, ..ask("one", session("a")) };
+            assert!(db.ranked(&all).memories.len().is_multiple_of(2));
+        }
+    });
+}
+
 fn write_and_read(path: &Path, engine: &Engine) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -120,7 +154,7 @@ fn write_and_read(path: &Path, engine: &Engine) {
                     let found = engine.ranked(&all).memories;
                     let turns: std::collections::HashSet<_> = found.iter().map(|memory| memory.turn).collect();
                     assert_eq!(turns.len(), found.len());
-                    assert!(found.len() >= most && found.len() % 2 == 0, "a transaction is seen whole");
+                    assert!(found.len() >= most && found.len().is_multiple_of(2), "a transaction is seen whole");
                     most = found.len();
                 }
             });

@@ -1,5 +1,5 @@
 //! Corrections, chains, feedback, and answers as of an instant.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use engine_support::*;
@@ -143,4 +143,27 @@ fn superseded_memories_are_recalled_only_when_asked_for() {
     db.correct(&old, "The deadline is Monday");
     let all = RecallRequest { include_superseded: true, ..ask("deadline", session("a")) };
     assert_eq!(db.ranked(&all).memories.len(), 2);
+}
+
+#[test]
+fn correcting_a_keyed_fact_with_the_value_it_has_changes_nothing() {
+    let db = on_disk().engine;
+    let id = db.add(keyed("a", "plan", "On the annual plan"));
+    assert_eq!(db.correct(&id, "On the annual plan"), id);
+    assert_eq!(db.history(&id, &go).unwrap().len(), 1);
+}
+
+#[test]
+fn many_threads_that_correct_one_memory_leave_one_tip() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let first = db.add(fact("a", "version zero"));
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let first = &first;
+            scope.spawn(move || db.correct(first, &format!("version of thread {thread}")));
+        }
+    });
+    assert_eq!(db.history(&first, &go).unwrap().len(), 17);
+    assert_eq!(db.ranked(&ask("version", session("a"))).memories.len(), 1);
 }

@@ -1,9 +1,9 @@
 //! Storing: ids, turn numbers, keys, judges' verdicts, documents.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::NewMemory;
+use retentive_core::engine::{NewMemory, Reach};
 use retentive_core::error::Error;
 use retentive_core::model::{Judge, Kind};
 
@@ -112,14 +112,10 @@ fn documents_are_replaced_by_id_and_the_same_again_changes_nothing() {
     assert_eq!(db.one("d").unwrap(), before);
     db.add(document("d", "The export button is in the toolbar"));
     assert_eq!(db.count(&anybody(), None, NOW, &go).unwrap(), 1);
-    let hits = db.search(&look("export button menu", session_less()), &go).unwrap();
+    let hits = db.search(&look("export button menu", Reach::default()), &go).unwrap();
     assert_eq!(texts(&hits.memories), ["The export button is in the toolbar"]);
     let turn = db.add(said("a", "a turn"));
     assert!(matches!(db.remember(vec![document(&turn, "mine")], NOW, &go), Err(Error::Conflict(_))));
-}
-
-fn session_less() -> retentive_core::engine::Reach {
-    retentive_core::engine::Reach::default()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Who sees what: sessions, users, filters, expiry, what was forgotten.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp, clippy::cloned_ref_to_slice_refs)]
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::{Mode, NewMemory, Reach, RecallRequest, SearchRequest};
+use retentive_core::engine::{Forget, Mode, NewMemory, Reach, RecallRequest, SearchRequest};
 use retentive_core::model::Kind;
 
 const NAMES: [&str; 14] = [
@@ -183,21 +183,19 @@ fn forget_by_age_by_state_and_by_id() {
     let db = open(None);
     let old = db.add(NewMemory { ts: NOW - 100 * DAY, ..said("a", "old") });
     db.add(said("a", "new"));
-    let aged = retentive_core::engine::Forget { before: Some(NOW - 90 * DAY), ..forget(session("a"), &[Kind::Turn]) };
+    let aged = Forget { before: Some(NOW - 90 * DAY), ..forget(session("a"), &[Kind::Turn]) };
     assert_eq!(db.forget(&aged, &go).unwrap(), 1);
     assert_eq!(db.one(&old), None);
     let first = db.add(fact("a", "one"));
     let second = db.correct(&first, "two");
-    let stale = retentive_core::engine::Forget { superseded: true, ..forget(session("a"), &[Kind::Fact]) };
+    let stale = Forget { superseded: true, ..forget(session("a"), &[Kind::Fact]) };
     assert_eq!(db.forget(&stale, &go).unwrap(), 1);
     assert_eq!(ids(&db.history(&second, &go).unwrap()), [second.clone()]);
-    let named = retentive_core::engine::Forget {
-        ids: Some(vec![second.clone(), "unknown".to_owned()]),
-        ..forget(Reach::default(), &[Kind::Turn])
-    };
+    let named =
+        Forget { ids: Some(vec![second.clone(), "unknown".to_owned()]), ..forget(Reach::default(), &[Kind::Turn]) };
     assert_eq!(db.forget(&named, &go).unwrap(), 1);
     let theirs = db.add(NewMemory { user: Some("ann".to_owned()), ..fact("s", "ann's") });
-    let not_reached = retentive_core::engine::Forget { ids: Some(vec![theirs]), ..forget(Reach::default(), &[]) };
+    let not_reached = Forget { ids: Some(vec![theirs]), ..forget(Reach::default(), &[]) };
     assert_eq!(db.forget(&not_reached, &go).unwrap(), 0);
 }
 

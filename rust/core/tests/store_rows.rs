@@ -1,5 +1,6 @@
 //! What is stored comes back as given; conflicts and failures leave nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unit_arg, clippy::redundant_closure_for_method_calls)]
 mod store_support;
 
 use retentive_core::error::Error;

@@ -40,6 +40,7 @@ fn lines<'a>(memories: &'a [PyRef<'_, Memory>]) -> Vec<Line<'a>> {
         role: memory.0.role.as_deref().unwrap_or_default(),
         name: memory.0.name.as_deref(),
         ts: memory.0.ts,
+        turn: memory.0.turn,
     };
     memories.iter().map(line).collect()
 }

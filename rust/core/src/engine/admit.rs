@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::Kind;
 use crate::partition::{Entry, NEVER};
 use crate::store::Micros;
-use crate::store::{Owners, ReadTx, Scope};
+use crate::store::{Head, Owners, ReadTx, Scope};
 
 /// A partition, or one session of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,17 +13,23 @@ pub(super) struct Reached {
     pub scope: Option<i64>,
     /// The partition is itself a session: one without a user.
     pub is_session: bool,
+    /// How many memories are stored there, expired and superseded ones included.
+    pub held: u64,
 }
 
 impl Reached {
     /// All of a partition.
     pub fn whole(scope: &Scope) -> Self {
-        Self { partition: scope.id, scope: None, is_session: scope.session.is_some() }
+        Self { partition: scope.id, scope: None, is_session: scope.session.is_some(), held: scope.owned }
+    }
+
+    pub fn holds(&self, head: &Head) -> bool {
+        head.partition == self.partition && self.scope.is_none_or(|scope| head.scope == scope)
     }
 
     /// One session.
     pub fn session(scope: &Scope) -> Self {
-        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none() }
+        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none(), held: scope.held }
     }
 }
 

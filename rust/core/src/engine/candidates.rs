@@ -34,7 +34,10 @@ impl Engine {
         let query = Query { text, now, language: None };
         self.snapshot(interrupt, |view| {
             let Some(scope) = view.tx.scope(user, session)? else { return Ok(Some(Vec::new())) };
-            let own = Reached { partition: scope.partition, scope: session.map(|_| scope.id), is_session: false };
+            let own = match session {
+                Some(_) => Reached::session(&scope),
+                None => Reached::whole(&scope),
+            };
             let admission = Admission { documents: false, superseded: false, now, as_of: None };
             let Some(gathered) = view.gather_from(&[own], &admission)? else { return Ok(None) };
             let columns = Columns::new(&gathered, &asked)?;

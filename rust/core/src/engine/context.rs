@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::model::Kind;
 use crate::store::{Interrupt, Micros, ReadTx, Seq};
 
-/// What a context line adds to the text of a memory: its date.
-const LINE_TOKENS: u32 = 6;
+/// What a context line adds to the text of a memory: its speaker, and its share of the date above.
+const LINE_TOKENS: u32 = 2;
 
 impl Engine {
     /// With a user, pinned facts and recalled memories come from everything the user owns; without, from the session, and the pinned

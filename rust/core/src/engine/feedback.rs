@@ -35,12 +35,15 @@ impl Engine {
             let tip = tip(tx, &head, id)?;
             let tip_seq = tip.head.seq;
             let heir = inherit(draft, tip, &expiries);
-            let ts = heir.row.ts;
             let stored = store_one(tx, &heir, now)?;
+            if stored.id != heir.row.id {
+                // The key has this value already.
+                return Ok(Some(stored.id));
+            }
             let new = tx.find(&stored.id)?.ok_or_else(|| Error::NotFound { id: stored.id.clone() })?;
             // The key's holder, when the tip is it, was superseded with the insertion.
             if new.supersedes != Some(tip_seq) {
-                tx.supersede(tip_seq, new.seq, ts)?;
+                tx.supersede(tip_seq, new.seq, heir.row.ts)?;
             }
             Ok(Some(stored.id))
         })

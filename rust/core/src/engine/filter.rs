@@ -21,6 +21,8 @@ const COLUMNS: [&str; 7] = ["_vx_kind", "_vx_session", "_vx_user", "_vx_role", "
 pub(super) struct MetadataFilter {
     filter: Filter,
     in_columns: bool,
+    /// Names of users or sessions are asked for.
+    by_name: bool,
 }
 
 /// User and session of a scope.
@@ -35,8 +37,10 @@ pub(super) fn parse(json: Option<&str>) -> Result<Option<MetadataFilter>> {
     let Some(json) = json else { return Ok(None) };
     let value: Value =
         serde_json::from_str(json).map_err(|error| Error::invalid(format!("filter is not JSON: {error}")))?;
-    let in_columns = fields(&value).into_iter().all(|name| COLUMNS.contains(&name));
-    Ok(Some(MetadataFilter { filter: Filter::parse(&value)?, in_columns }))
+    let fields = fields(&value);
+    let in_columns = fields.iter().all(|name| COLUMNS.contains(name));
+    let by_name = fields.iter().any(|name| ["_vx_session", "_vx_user"].contains(name));
+    Ok(Some(MetadataFilter { filter: Filter::parse(&value)?, in_columns, by_name }))
 }
 
 impl MetadataFilter {
@@ -56,7 +60,7 @@ impl MetadataFilter {
 
     /// Leaves in the scope what matches.
     pub fn narrow(&self, tx: &ReadTx, gathered: &mut Gathered) -> Result<()> {
-        let names = if self.in_columns { scope_names(tx)? } else { Names::new() };
+        let names = if self.in_columns && self.by_name { scope_names(tx)? } else { Names::new() };
         gathered.narrow(|part| if self.in_columns { Ok(self.by_columns(part, &names)) } else { self.by_rows(tx, part) })
     }
 

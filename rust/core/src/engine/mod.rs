@@ -20,6 +20,7 @@ mod record;
 mod remember;
 pub mod request;
 mod search;
+mod similar;
 mod view;
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The embedder's fingerprint: one collection, one model.
 use super::Engine;
 use crate::error::{Error, Result};
-use crate::store::{Interrupt, Model, NewModel};
+use crate::store::{Interrupt, Model, NewModel, ReadTx};
 use crate::vector::quantise::cosine;
 
 /// Two machines give nearly the same vector for the same text; two models do not.
@@ -16,7 +16,7 @@ impl Engine {
         if dimension == 0 {
             return Err(Error::invalid("a model needs at least one dimension"));
         }
-        let found = self.read(interrupt, |tx| tx.model())?;
+        let found = self.read(interrupt, |tx: &ReadTx| tx.model())?;
         let settled = self.settled(found.as_ref(), name, dimension, probe)?;
         if settled || self.store.facts().readonly {
             return Ok(());
@@ -36,7 +36,7 @@ impl Engine {
 
     /// Name and dimension of the model.
     pub fn model(&self, interrupt: Interrupt) -> Result<Option<(String, usize)>> {
-        let model = self.read(interrupt, |tx| tx.model())?;
+        let model = self.read(interrupt, |tx: &ReadTx| tx.model())?;
         Ok(model.map(|model| (model.name, model.dimension as usize)))
     }
 

@@ -89,19 +89,10 @@ impl Engine {
     pub fn count(&self, reach: &Reach, filter: Option<&str>, now: Micros, interrupt: Interrupt) -> Result<usize> {
         let filter = filter::parse(filter)?;
         self.read(interrupt, |tx| {
-            let mut seqs = Vec::new();
-            for Reached { partition, scope, .. } in reached(tx, reach)? {
-                let scan = scope.map_or(Scan::Partition(partition), Scan::Scope);
-                tx.heads(scan, &mut |head| {
-                    if is_live(head.expires, now) {
-                        seqs.push(head.seq);
-                    }
-                    Ok(())
-                })?;
-            }
+            let reached = reached(tx, reach)?;
             match &filter {
-                None => Ok(seqs.len()),
-                Some(filter) => filter.count(tx, &seqs),
+                None => unexpired(tx, &reached, now),
+                Some(filter) => filter.count(tx, &live(tx, &reached, now)?),
             }
         })
     }
@@ -130,6 +121,30 @@ impl Engine {
             Ok(names)
         })
     }
+}
+
+/// All that is stored, less what has expired: no need to look at each.
+fn unexpired(tx: &ReadTx, reached: &[Reached], now: Micros) -> Result<usize> {
+    let mut count: u64 = reached.iter().map(|reached| reached.held).sum();
+    tx.heads(Scan::Expired(now), &mut |head| {
+        count = count.saturating_sub(u64::from(reached.iter().any(|reached| reached.holds(head))));
+        Ok(())
+    })?;
+    Ok(count as usize)
+}
+
+fn live(tx: &ReadTx, reached: &[Reached], now: Micros) -> Result<Vec<Seq>> {
+    let mut seqs = Vec::new();
+    for reached in reached {
+        let scan = reached.scope.map_or(Scan::Partition(reached.partition), Scan::Scope);
+        tx.heads(scan, &mut |head| {
+            if is_live(head.expires, now) {
+                seqs.push(head.seq);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(seqs)
 }
 
 pub(super) fn memories(tx: &ReadTx, seqs: &[Seq]) -> Result<Vec<Memory>> {

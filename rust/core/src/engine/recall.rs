@@ -150,8 +150,14 @@ impl<'a> Plan<'a> {
             (Some(limit), _) => PoolSize::Limit(limit),
             (None, budget) => PoolSize::Budget(budget.map_or(u64::MAX, |budget| budget as u64)),
         };
-        let rendered: Vec<u32> = columns.tokens.iter().map(|tokens| tokens + line_tokens).collect();
-        let pooling = columns.pooling(&relevance.total, &rendered);
+        let rendered: Vec<u32>;
+        let tokens = if line_tokens == 0 {
+            &columns.tokens
+        } else {
+            rendered = columns.tokens.iter().map(|tokens| tokens + line_tokens).collect();
+            &rendered
+        };
+        let pooling = columns.pooling(&relevance.total, tokens);
         let pool = pool(&pooling, candidates, size);
         let weights = Blend {
             recency_weight: settings.recency_weight,
@@ -176,15 +182,12 @@ impl<'a> Plan<'a> {
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
         let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
         let mut ranked = Ranked::default();
-        for (place, (row, pooled)) in view.tx.rows(&seqs)?.into_iter().zip(blended).enumerate() {
+        let rows = view.rows(&seqs, self.request.vector.as_deref())?;
+        for (place, ((row, similarity), pooled)) in rows.into_iter().zip(blended).enumerate() {
             if place >= kept {
                 ranked.below_gap.push(row.id);
                 continue;
             }
-            let similarity = match &self.request.vector {
-                Some(query) => view.similarity(row.head.seq, query)?,
-                None => None,
-            };
             ranked.memories.push(Memory {
                 score: pooled.score,
                 similarity: similarity.map(f64::from),

@@ -75,7 +75,13 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
 pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<()> {
     let mut lengths = vectors.map(Vec::len).peekable();
     let Some(first) = lengths.peek().copied() else { return Ok(()) };
-    let expected = tx.model()?.map_or(first, |model| model.dimension as usize);
+    let Some(model) = tx.model()? else {
+        return Err(Error::Configuration {
+            message: format!("a vector of {first} dimensions came before the collection knew its embedder"),
+            hint: "bind the model first".to_owned(),
+        });
+    };
+    let expected = model.dimension as usize;
     match lengths.find(|length| *length != expected) {
         None => Ok(()),
         Some(got) => {

@@ -1,6 +1,6 @@
-//! `search` and `similar`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
+//! `search`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
 use super::Engine;
-use super::admit::{Admission, Reached};
+use super::admit::Admission;
 use super::columns::{Asked, Columns, query_terms};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
@@ -12,8 +12,8 @@ use crate::rank::blend::{PoolSize, pool, within_gap};
 use crate::rank::mode::Mode;
 use crate::rank::scene::Query;
 use crate::rank::search::search_scores;
-use crate::store::{Interrupt, Micros, Row, Seq};
-use crate::vector::quantise::{Quantised, cosine, quantise_unit};
+use crate::store::{Interrupt, Row, Seq};
+use crate::vector::quantise::{Quantised, quantise_unit};
 
 impl Engine {
     /// The best hits by score; without a query and a vector what the filter admits, newest first.
@@ -25,54 +25,6 @@ impl Engine {
             quantised: request.vector.as_deref().and_then(quantise_unit),
         };
         self.snapshot(interrupt, |view| search.rank(view))
-    }
-
-    /// The nearest to a stored memory, of the same owner; by its words where it has no vectors.
-    pub fn similar(&self, id: &str, limit: Option<usize>, now: Micros, interrupt: Interrupt) -> Result<Ranked> {
-        self.snapshot(interrupt, |view| self.nearest_to(view, id, limit, now))
-    }
-
-    fn nearest_to(&self, view: &View, id: &str, limit: Option<usize>, now: Micros) -> Result<Option<Ranked>> {
-        let head = super::feedback::living(view.tx, id, now)?;
-        let whole = Reached { partition: head.partition, scope: None, is_session: false };
-        let admission = Admission { documents: true, superseded: false, now, as_of: None };
-        let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
-        let vectors = view.tx.vectors(head.seq)?;
-        let mut scores = vec![f32::NEG_INFINITY; gathered.len()];
-        for quantised in vectors.iter().filter_map(|vector| quantise_unit(vector)) {
-            for (best, score) in scores.iter_mut().zip(gathered.dense(&quantised)?) {
-                *best = best.max(score);
-            }
-        }
-        let mut columns = Columns::new(&gathered, &Asked { terms: &[], vector: None })?;
-        if vectors.is_empty() {
-            let text = view.tx.rows(&[head.seq])?.into_iter().next().map(|row| row.text).unwrap_or_default();
-            columns = Columns::new(&gathered, &Asked { terms: &self.analyzer.counts(&text), vector: None })?;
-            let query = Query { text: &text, now, language: None };
-            scores = search_scores(&columns.scene(&query), Mode::Lexical, 0.0).score;
-        }
-        let hit = |score: f32| if vectors.is_empty() { score > 0.0 } else { score.is_finite() };
-        let others = (0_u32..).zip(gathered.entries()).zip(&scores);
-        let candidates: Vec<u32> = others
-            .filter(|((_, entry), score)| entry.seq != head.seq && hit(**score))
-            .map(|((index, _), _)| index)
-            .collect();
-        let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
-        let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
-        let exact = |seq: Seq| -> Result<Option<f32>> {
-            let theirs = view.tx.vectors(seq)?;
-            let pairs = vectors.iter().flat_map(|own| theirs.iter().map(move |other| cosine(own, other)));
-            Ok(pairs.reduce(f32::max))
-        };
-        let mut ranked = Ranked::default();
-        for (row, index) in rows(view, &gathered, &pooled)? {
-            let similarity = exact(row.head.seq)?;
-            let score = similarity.unwrap_or_else(|| scores.get(index as usize).copied().unwrap_or_default());
-            ranked.memories.push(hit_memory(row, f64::from(score), similarity));
-        }
-        sort(&mut ranked.memories);
-        ranked.memories.truncate(limit.unwrap_or(usize::MAX));
-        Ok(Some(ranked))
     }
 }
 
@@ -98,11 +50,7 @@ impl Search<'_> {
         let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
         let range = Range::of(columns.cosine.as_deref().unwrap_or_default());
         let mut ranked = Ranked::default();
-        for (row, index) in rows(view, &gathered, &pooled)? {
-            let similarity = match &request.vector {
-                Some(query) => view.similarity(row.head.seq, query)?,
-                None => None,
-            };
+        for ((row, similarity), index) in rows(view, &gathered, &pooled, request.vector.as_deref())? {
             let part = |name: &str| {
                 let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
                 values.and_then(|values| values.get(index as usize)).map_or(0.0, |value| f64::from(*value))
@@ -145,7 +93,7 @@ impl Search<'_> {
         let level = vec![0.0; gathered.len()];
         let all: Vec<u32> = (0..gathered.len() as u32).collect();
         let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
-        let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
+        let memories = rows(view, gathered, &pooled, None)?.map(|((row, _), _)| hit_memory(row, 0.0, None)).collect();
         Ok(Ranked { memories, ..Ranked::default() })
     }
 
@@ -188,13 +136,18 @@ impl Range {
     }
 }
 
-/// The rows of the pool, each with its index in S.
-fn rows<'a>(view: &View, gathered: &Gathered, pooled: &'a [u32]) -> Result<impl Iterator<Item = (Row, u32)> + use<'a>> {
+/// The rows of the pool, each with its exact similarity to the query and its index in S.
+pub(super) fn rows<'a>(
+    view: &View,
+    gathered: &Gathered,
+    pooled: &'a [u32],
+    query: Option<&[f32]>,
+) -> Result<impl Iterator<Item = ((Row, Option<f32>), u32)> + use<'a>> {
     let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
-    Ok(view.tx.rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
+    Ok(view.rows(&seqs, query)?.into_iter().zip(pooled.iter().copied()))
 }
 
-fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
+pub(super) fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
     Memory { score, similarity: similarity.map(f64::from), ..record::memory(row) }
 }
 
@@ -204,6 +157,6 @@ fn explained(parts: &[(&'static str, f64)], similarity: Option<f32>) -> Vec<(&'s
 }
 
 /// By score; ties keep the pool's order: the newer, then the later inserted.
-fn sort(memories: &mut [Memory]) {
+pub(super) fn sort(memories: &mut [Memory]) {
     memories.sort_by(|a, b| b.score.total_cmp(&a.score));
 }

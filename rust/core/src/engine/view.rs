@@ -9,7 +9,7 @@ use super::request::Reach;
 use crate::error::{Error, Result};
 use crate::gate;
 use crate::partition::{Cache, Partition};
-use crate::store::{Interrupt, ReadTx, Seq};
+use crate::store::{Interrupt, ReadTx, Row, Seq};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -78,11 +78,13 @@ impl View<'_, '_> {
         Ok(Some(gathered))
     }
 
-    /// The float32 cosine with the query of the best of the memory's vectors; `None` for one without.
-    pub fn similarity(&self, seq: Seq, query: &[f32]) -> Result<Option<f32>> {
-        let vectors = self.tx.vectors(seq)?;
-        let fitting = vectors.iter().filter(|vector| vector.len() == query.len());
-        Ok(fitting.map(|vector| cosine(query, vector)).reduce(f32::max))
+    /// Whole memories with their exact similarity to the query; `None` for what has no vectors, or when there is no query vector.
+    pub fn rows(&self, seqs: &[Seq], query: Option<&[f32]>) -> Result<Vec<(Row, Option<f32>)>> {
+        let Some(query) = query else {
+            return Ok(self.tx.rows(seqs)?.into_iter().map(|row| (row, None)).collect());
+        };
+        let rows = self.tx.rows_with_vectors(seqs)?.into_iter();
+        Ok(rows.map(|(row, vectors)| (row, best_cosine(query, &vectors))).collect())
     }
 
     /// Of the candidates those that are at least so similar, by the exact cosine: int8 decides where it can tell.
@@ -101,7 +103,7 @@ impl View<'_, '_> {
                 near > 0.0
             } else {
                 let seq = gathered.seq(index as usize).unwrap_or_default();
-                self.similarity(seq, query)?.is_some_and(|exact| exact >= least)
+                best_cosine(query, &self.tx.vectors(seq)?).is_some_and(|exact| exact >= least)
             };
             if enough {
                 kept.push(index);
@@ -109,6 +111,12 @@ impl View<'_, '_> {
         }
         Ok(kept)
     }
+}
+
+/// The float32 cosine with the query of the best of a memory's vectors; `None` for a memory without any.
+pub(super) fn best_cosine(query: &[f32], vectors: &[Vec<f32>]) -> Option<f32> {
+    let fitting = vectors.iter().filter(|vector| vector.len() == query.len());
+    fitting.map(|vector| cosine(query, vector)).reduce(f32::max)
 }
 
 /// Wider than int8 codes can be wrong about a cosine, query and memory together.

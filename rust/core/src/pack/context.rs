@@ -6,6 +6,7 @@ use std::convert::Infallible;
 
 use super::DropReason;
 use super::render::{Line, Section, block};
+use super::timeline::{Timeline, heading};
 use crate::tokens;
 
 /// What should stand in a block.
@@ -98,8 +99,8 @@ trait Offer {
     /// Whether anything may be added: the pinned facts alone, if any, are within the budget.
     fn start(&mut self) -> Result<bool, Self::Error>;
 
-    /// Takes the line into its section if the block with it is within the budget.
-    fn offer(&mut self, section: Section, line: &str) -> Result<bool, Self::Error>;
+    /// Takes the memory into its section if the block with it is within the budget; `rank` is its place in the section's list.
+    fn offer(&mut self, section: Section, line: &Line, rank: usize) -> Result<bool, Self::Error>;
 }
 
 /// The choice itself; text and tokens are the draft's.
@@ -107,8 +108,8 @@ fn fill<D: Offer>(wanted: &Wanted, draft: &mut D) -> Result<Packed, D::Error> {
     let has_room = draft.start()?;
     let mut packed = Packed { recent_from: wanted.recent.len(), ..Packed::default() };
     if has_room {
-        for line in wanted.recent.iter().rev() {
-            if !draft.offer(Section::Recent, &Section::Recent.line(line))? {
+        for (index, line) in wanted.recent.iter().enumerate().rev() {
+            if !draft.offer(Section::Recent, line, index)? {
                 break;
             }
             packed.recent_from -= 1;
@@ -118,7 +119,7 @@ fn fill<D: Offer>(wanted: &Wanted, draft: &mut D) -> Result<Packed, D::Error> {
     for (index, line) in wanted.retrieved.iter().enumerate() {
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             packed.dropped.push((Section::Retrieved, index, DropReason::OverLimit));
-        } else if has_room && draft.offer(Section::Retrieved, &Section::Retrieved.line(line))? {
+        } else if has_room && draft.offer(Section::Retrieved, line, index)? {
             packed.retrieved.push(index);
         } else {
             packed.dropped.push((Section::Retrieved, index, DropReason::OverBudget));
@@ -133,7 +134,7 @@ fn fill<D: Offer>(wanted: &Wanted, draft: &mut D) -> Result<Packed, D::Error> {
 struct Draft {
     pinned: String,
     recent: String,
-    retrieved: String,
+    retrieved: Timeline,
 }
 
 impl Draft {
@@ -143,18 +144,19 @@ impl Draft {
     }
 
     fn text(&self) -> String {
-        let lines = [&self.pinned, &self.recent, &self.retrieved].map(String::as_str);
+        let retrieved = self.retrieved.text();
+        let lines = [&self.pinned, &self.recent, &retrieved].map(String::as_str);
         let sections = [Section::Pinned, Section::Recent, Section::Retrieved];
         block(&sections.into_iter().zip(lines).collect::<Vec<_>>())
     }
 
     /// Recent turns come from the newest, so each goes before the others.
-    fn add(&mut self, section: Section, line: &str) {
+    fn add(&mut self, section: Section, line: &Line, rank: usize) {
         match section {
-            Section::Pinned => append(&mut self.pinned, line),
-            Section::Retrieved => append(&mut self.retrieved, line),
-            Section::Recent if self.recent.is_empty() => line.clone_into(&mut self.recent),
-            Section::Recent => self.recent = format!("{line}\n{}", self.recent),
+            Section::Pinned => append(&mut self.pinned, &section.line(line)),
+            Section::Retrieved => self.retrieved.add(line, rank),
+            Section::Recent if self.recent.is_empty() => self.recent = section.line(line),
+            Section::Recent => self.recent = format!("{}\n{}", section.line(line), self.recent),
         }
     }
 
@@ -193,9 +195,9 @@ impl<E> Offer for CountedDraft<'_, E> {
         Ok(self.tokens <= self.budget || self.lines.pinned.is_empty())
     }
 
-    fn offer(&mut self, section: Section, line: &str) -> Result<bool, E> {
+    fn offer(&mut self, section: Section, line: &Line, rank: usize) -> Result<bool, E> {
         let mut trial = self.lines.clone();
-        trial.add(section, line);
+        trial.add(section, line, rank);
         let tokens = (self.count)(&trial.text())?;
         if tokens > self.budget {
             return Ok(false);
@@ -220,13 +222,14 @@ impl Offer for SummedDraft<'_> {
         Ok((self.count.tokens)(self.units) <= self.budget || self.lines.pinned.is_empty())
     }
 
-    fn offer(&mut self, section: Section, line: &str) -> Result<bool, Infallible> {
-        let units = self.units + self.opening(section) + (self.count.units)(line);
+    fn offer(&mut self, section: Section, line: &Line, rank: usize) -> Result<bool, Infallible> {
+        let shown = (self.count.units)(&section.line(line));
+        let units = self.units + self.opening(section) + self.dating(section, line) + shown;
         if (self.count.tokens)(units) > self.budget {
             return Ok(false);
         }
         self.units = units;
-        self.lines.add(section, line);
+        self.lines.add(section, line, rank);
         Ok(true)
     }
 }
@@ -241,6 +244,14 @@ impl SummedDraft<'_> {
         let separator = 2 * self.count.newline + (self.count.units)("");
         let above = if self.lines.is_blank() { 0 } else { separator };
         above + (self.count.units)(section.heading()) + self.count.newline
+    }
+
+    /// The date above the first retrieved memory of a day.
+    fn dating(&self, section: Section, line: &Line) -> u64 {
+        if section != Section::Retrieved || self.lines.retrieved.has_day_of(line) {
+            return 0;
+        }
+        (self.count.units)(&heading(line.ts)) + self.count.newline
     }
 }
 

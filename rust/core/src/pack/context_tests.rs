@@ -6,11 +6,13 @@ use super::*;
 type Counter<'a> = &'a dyn Fn(&str) -> u64;
 
 fn line(text: &str) -> Line<'_> {
-    Line { text, role: "user", name: None, ts: 0 }
+    Line { text, role: "user", name: None, ts: 0, turn: None }
 }
 
+/// Lines of four days, in no order of time.
 fn lines(texts: &[String]) -> Vec<Line<'_>> {
-    texts.iter().map(|text| line(text)).collect()
+    let day = |text: &str| text.len() as i64 % 4 * 86_400_000_000;
+    texts.iter().map(|text| Line { ts: day(text), ..line(text) }).collect()
 }
 
 fn bytes(text: &str) -> u64 {
@@ -26,8 +28,7 @@ fn written(wanted: &Wanted, recent_from: usize, retrieved: &[usize]) -> String {
     let list = |lines: &[String]| lines.join("\n");
     let pinned: Vec<String> = wanted.pinned.iter().map(|line| format!("- {}", line.text)).collect();
     let recent: Vec<String> = wanted.recent[recent_from..].iter().map(|line| format!("user: {}", line.text)).collect();
-    let memory = |i: &usize| format!("- [1970-01-01 user] {}", wanted.retrieved[*i].text);
-    let retrieved: Vec<String> = retrieved.iter().map(memory).collect();
+    let retrieved: Vec<String> = (0..4).flat_map(|day| of_day(wanted, retrieved, day)).collect();
     let mut sections = vec![
         ("## Known facts\n", list(&pinned)),
         ("## Recent conversation\n", list(&recent)),
@@ -36,6 +37,15 @@ fn written(wanted: &Wanted, recent_from: usize, retrieved: &[usize]) -> String {
     sections.retain(|(_, lines)| !lines.is_empty());
     let headed: Vec<String> = sections.iter().map(|(heading, lines)| format!("{heading}{lines}")).collect();
     headed.join("\n\n")
+}
+
+fn of_day(wanted: &Wanted, retrieved: &[usize], day: i64) -> Vec<String> {
+    let mut kept: Vec<usize> = retrieved.to_vec();
+    kept.sort_unstable();
+    let of_day = kept.iter().map(|i| &wanted.retrieved[*i]).filter(|line| line.ts == day * 86_400_000_000);
+    let lines: Vec<String> = of_day.map(|line| format!("user: {}", line.text)).collect();
+    let date = (!lines.is_empty()).then(|| format!("[1970-01-0{}]", day + 1));
+    date.into_iter().chain(lines).collect()
 }
 
 /// The definition: the whole block is written and counted for each candidate in order of priority.
@@ -62,7 +72,7 @@ fn sections_stand_in_their_order() {
     let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
     let got = pack(&wanted, 1000, &bytes);
     let expected = "## Known facts\n- a fact\n\n## Recent conversation\nuser: one\nuser: two\n\n\
-                    ## Earlier, possibly relevant\n- [1970-01-01 user] old";
+                    ## Earlier, possibly relevant\n[1970-01-01]\nuser: old";
     assert_eq!(got.text, expected);
     assert_eq!((got.tokens, got.truncated, got.cut_count), (expected.len() as u64, false, 0));
 }
@@ -102,7 +112,7 @@ fn a_long_memory_is_skipped_and_the_short_ones_behind_it_packed() {
 fn a_budget_smaller_than_any_turn_gives_an_empty_block() {
     let recent = [line("hello")];
     let got = pack(&Wanted { recent: &recent, ..Wanted::default() }, 0, &bytes);
-    assert_eq!((got.text.as_str(), got.tokens, got.truncated, got.cut_count), ("", 0, false, 1));
+    assert_eq!((got.text.as_str(), got.tokens, got.truncated, got.cut_count), ("", 0, true, 1));
 }
 
 #[test]
@@ -185,6 +195,6 @@ proptest! {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
         let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
         let summed = pack_context_additive(&wanted, budget, &AdditiveCount::built_in());
-        prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(crate::tokens::estimate(text))));
+        prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(tokens::estimate(text))));
     }
 }

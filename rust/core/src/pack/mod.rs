@@ -1,10 +1,11 @@
 //! What fits the budget, and how does it read? Pure: lines and a counter in, the block and what was left out, and why.
 //!
-//! `render` makes a memory a line that can pose as nothing else, `context` fills a block, `select` a list of results.
+//! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block, `select` a list of results.
 mod context;
 mod date;
 mod render;
 mod select;
+mod timeline;
 
 pub use context::{AdditiveCount, Packed, Wanted, pack_context, pack_context_additive};
 pub use render::{Line, Section};

@@ -1,6 +1,4 @@
 //! How a memory reads in a block.
-use super::date::iso_day;
-
 /// What a line needs of a memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
@@ -11,6 +9,8 @@ pub struct Line<'a> {
     pub name: Option<&'a str>,
     /// Microseconds UTC.
     pub ts: i64,
+    /// Its number in the session, where it is a turn.
+    pub turn: Option<i64>,
 }
 
 /// The parts of a block, in their order.
@@ -34,19 +34,13 @@ impl Section {
         }
     }
 
-    /// The memory as this section shows it: `- text`, `speaker: text` or `[date] speaker: text`. The speaker is the name
-    /// where there is one, else the role: each token of decoration costs evidence (docs/adr/0003-lean-lines.md).
+    /// The memory as this section shows it: `- text` or `speaker: text`. The speaker is the name where there is one, else the
+    /// role: each token of decoration costs evidence (docs/adr/0003-lean-lines.md).
     pub fn line(self, line: &Line) -> String {
         let mut out = String::with_capacity(line.text.len() + 32);
         match self {
             Self::Pinned => out.push_str("- "),
-            Self::Recent => push_speaker(&mut out, line),
-            Self::Retrieved => {
-                out.push('[');
-                out.push_str(&iso_day(line.ts));
-                out.push_str("] ");
-                push_speaker(&mut out, line);
-            }
+            Self::Recent | Self::Retrieved => push_speaker(&mut out, line),
         }
         push_indented(&mut out, line.text);
         out
@@ -129,21 +123,21 @@ mod tests {
     const SECTIONS: [Section; 3] = [Section::Pinned, Section::Recent, Section::Retrieved];
 
     fn line<'a>(text: &'a str, role: &'a str, name: Option<&'a str>) -> Line<'a> {
-        Line { text, role, name, ts: NOON }
+        Line { text, role, name, ts: NOON, turn: None }
     }
 
     #[test]
     fn each_section_has_its_form() {
         let said = line("I like PDF", "user", None);
         let shown = SECTIONS.map(|section| section.line(&said));
-        assert_eq!(shown, ["- I like PDF", "user: I like PDF", "[2023-05-08] user: I like PDF"]);
+        assert_eq!(shown, ["- I like PDF", "user: I like PDF", "user: I like PDF"]);
     }
 
     #[test]
     fn a_name_stands_for_the_role() {
         let said = line("hello", "user", Some("Anna"));
         assert_eq!(Section::Recent.line(&said), "Anna: hello");
-        assert_eq!(Section::Retrieved.line(&said), "[2023-05-08] Anna: hello");
+        assert_eq!(Section::Retrieved.line(&said), "Anna: hello");
         assert_eq!(Section::Recent.line(&line("hello", "user", Some(" \n"))), "user: hello");
     }
 
@@ -189,11 +183,10 @@ mod tests {
             text in "(\\PC|[\r\n\u{b}\u{c}\u{85}\u{2028}\u{2029}\u{1b}\t#: -]){0,30}", name in ".{0,5}", which in 0_usize..3
         ) {
             let section = SECTIONS.into_iter().nth(which).unwrap_or(Section::Pinned);
-            let shown = section.line(&Line { text: &text, role: "user", name: Some(&name), ts: 0 });
+            let shown = section.line(&Line { text: &text, role: "user", name: Some(&name), ts: 0, turn: None });
             let starts = match section {
                 Section::Pinned => shown.starts_with("- "),
-                Section::Recent => shown.starts_with(char::is_alphanumeric),
-                Section::Retrieved => shown.starts_with("[1970-01-01] "),
+                Section::Recent | Section::Retrieved => shown.starts_with(char::is_alphanumeric),
             };
             prop_assert!(starts);
             prop_assert!(shown.split('\n').skip(1).all(|line| line.starts_with("    ")));

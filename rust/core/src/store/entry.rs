@@ -124,9 +124,15 @@ impl Entry {
     }
 }
 
-/// `Ok(Some(None))`: the row is there and damaged.
-pub(super) fn load(sql: &Connection, seq: Seq) -> rusqlite::Result<Option<Option<Entry>>> {
+pub(super) enum Loaded {
+    Found(Entry),
+    Damaged,
+    Missing,
+}
+
+pub(super) fn load(sql: &Connection, seq: Seq) -> rusqlite::Result<Loaded> {
     sql.prepare_cached(concat!("SELECT ", columns!(), " FROM memory m WHERE m.seq = ?1"))?
         .query_row([seq], Entry::read)
         .optional()
+        .map(|row| row.map_or(Loaded::Missing, |entry| entry.map_or(Loaded::Damaged, Loaded::Found)))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 
 use rusqlite::MAIN_DB;
+use rusqlite::blob::Blob;
 
 use super::entry::Entry;
 use super::fault::At;
@@ -23,20 +24,21 @@ impl WriteTx<'_> {
         self.step(|| {
             let rev = self.rev()?;
             let mut losses: BTreeMap<i64, Loss> = BTreeMap::new();
-            let mut erased = 0;
+            let mut zeroes = Eraser::new(self);
+            let mut count = 0;
             for seq in seqs {
                 let Some(entry) = self.entry(*seq)? else { continue };
                 self.relink(&entry)?;
-                self.erase_content(&entry)?;
+                zeroes.erase(&entry)?;
                 self.delete_numbers(&entry, rev)?;
                 losses.entry(entry.head.scope).or_insert(Loss { partition: entry.head.partition, count: 0 }).count += 1;
-                erased += 1;
+                count += 1;
             }
-            if erased > 0 {
+            if count > 0 {
                 self.note_erasure()?;
                 self.settle(&losses, rev)?;
             }
-            Ok(erased)
+            Ok(count)
         })
     }
 
@@ -72,15 +74,6 @@ impl WriteTx<'_> {
                 gone.head.supersedes.or_else(|| others.into_iter().find(|other| *other != gone.head.seq));
         }
         self.touch(&mut newer)
-    }
-
-    fn erase_content(&self, entry: &Entry) -> Result<()> {
-        self.zero(c"content", c"head", entry.head.seq)?;
-        self.zero(c"content", c"body", entry.head.seq)?;
-        for vid in entry.vid..entry.vid + entry.parts {
-            self.zero(c"vector", c"data", vid)?;
-        }
-        Ok(())
     }
 
     fn delete_numbers(&self, entry: &Entry, rev: i64) -> Result<()> {
@@ -119,9 +112,10 @@ impl WriteTx<'_> {
             }
             row.update(self.sql()).at(self.path())?;
         }
+        let mut names = Blobs::new(c"names", c"data");
         for scope in losses.keys().chain(partitions.keys()) {
             if self.known_scope(*scope)?.is_empty() {
-                self.zero(c"names", c"data", *scope)?;
+                names.zero(self, *scope)?;
             }
         }
         Ok(())
@@ -137,19 +131,6 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    pub(super) fn zero(&self, table: &CStr, column: &CStr, row: i64) -> Result<()> {
-        let mut blob = self.sql().blob_open(MAIN_DB, table, column, row, false).at(self.path())?;
-        let mut left = blob.len();
-        let mut at = 0;
-        while left > 0 {
-            let piece = ZEROES.get(..left.min(ZEROES.len())).unwrap_or(&ZEROES);
-            blob.write_all_at(piece, at).at(self.path())?;
-            at += piece.len();
-            left -= piece.len();
-        }
-        blob.close().at(self.path())
-    }
-
     /// Replaces a blob by one of the same length, in place.
     pub(super) fn overwrite(&self, table: &CStr, column: &CStr, row: i64, bytes: &[u8]) -> Result<()> {
         let mut blob = self.sql().blob_open(MAIN_DB, table, column, row, false).at(self.path())?;
@@ -158,6 +139,61 @@ impl WriteTx<'_> {
         }
         blob.write_all_at(bytes, 0).at(self.path())?;
         blob.close().at(self.path())
+    }
+}
+
+/// One column whose blobs are overwritten. The handle moves from row to row: opening one costs as much as ten moves.
+struct Blobs<'a> {
+    table: &'static CStr,
+    column: &'static CStr,
+    open: Option<Blob<'a>>,
+}
+
+impl<'a> Blobs<'a> {
+    fn new(table: &'static CStr, column: &'static CStr) -> Self {
+        Self { table, column, open: None }
+    }
+
+    /// Overwrites the blob of this row with zeroes of the same length. Incremental I/O cannot do anything else: it never moves a row.
+    fn zero(&mut self, tx: &'a WriteTx<'_>, row: i64) -> Result<()> {
+        let blob = match &mut self.open {
+            Some(blob) => {
+                blob.reopen(row).at(tx.path())?;
+                blob
+            }
+            none => none.insert(tx.sql().blob_open(MAIN_DB, self.table, self.column, row, false).at(tx.path())?),
+        };
+        let length = blob.len();
+        for at in (0..length).step_by(ZEROES.len()) {
+            let piece = ZEROES.get(..length - at).unwrap_or(&ZEROES);
+            blob.write_all_at(piece, at).at(tx.path())?;
+        }
+        Ok(())
+    }
+}
+
+struct Eraser<'a, 'tx> {
+    tx: &'a WriteTx<'tx>,
+    heads: Blobs<'a>,
+    bodies: Blobs<'a>,
+    vectors: Blobs<'a>,
+}
+
+impl<'a, 'tx> Eraser<'a, 'tx> {
+    fn new(tx: &'a WriteTx<'tx>) -> Self {
+        let blobs = Blobs::new;
+        Self {
+            tx,
+            heads: blobs(c"content", c"head"),
+            bodies: blobs(c"content", c"body"),
+            vectors: blobs(c"vector", c"data"),
+        }
+    }
+
+    fn erase(&mut self, entry: &Entry) -> Result<()> {
+        self.heads.zero(self.tx, entry.head.seq)?;
+        self.bodies.zero(self.tx, entry.head.seq)?;
+        (entry.vid..entry.vid + entry.parts).try_for_each(|vid| self.vectors.zero(self.tx, vid))
     }
 }
 

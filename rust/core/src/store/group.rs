@@ -103,7 +103,9 @@ impl Writer {
         if !alone && let Err(error) = run(&conn.sql, "SAVEPOINT member").at(path) {
             return Ok(Err(self.lose(error)));
         }
-        let read = ReadTx { conn, path, meta: group.meta };
+        // Scopes are numbered without gaps: a member that fails gives its numbers back. The other counters may skip.
+        let next_scope = group.counters.next_scope.get();
+        let read = ReadTx { conn, path, meta: group.meta, alone: false };
         let tx = WriteTx::new(read, &group.counters);
         let answer = match catch_unwind(AssertUnwindSafe(|| job(&tx))) {
             Ok(Ok(_)) if tx.is_broken() => {
@@ -117,6 +119,7 @@ impl Writer {
                 return Ok(Err(self.lose(error)));
             }
         } else {
+            group.counters.next_scope.set(next_scope);
             self.take_back(path, alone, &answer);
         }
         answer
@@ -194,11 +197,10 @@ fn unknown_outcome(error: Error) -> Error {
     let note = |message: String| format!("the commit failed, whether this write was stored is unknown: {message}");
     match error {
         Error::Full { path, message } => Error::Full { path, message: note(message) },
-        Error::Store { path, message } => Error::Store { path, message: note(message) },
         Error::Corrupt { path, message } => Error::Corrupt { path, message: note(message) },
         Error::Io { path, errno, message } => Error::Io { path, errno, message: note(message) },
         // Not busy: the caller must not simply try again.
-        Error::Busy { path, message } => Error::Store { path, message: note(message) },
+        Error::Busy { path, message } | Error::Store { path, message } => Error::Store { path, message: note(message) },
         other => other,
     }
 }

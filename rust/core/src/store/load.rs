@@ -44,11 +44,11 @@ impl ReadTx<'_> {
         changed.sort_unstable();
         let mut loader = Loader::new(self)?;
         for seq in changed {
-            let loaded = loader.index_row(seq)?;
-            if loaded.head.partition != partition || loaded.head.rev <= since {
+            let index_row = loader.index_row(seq)?;
+            if index_row.head.partition != partition || index_row.head.rev <= since {
                 return Err(self.damaged("memory", seq));
             }
-            each(loaded)?;
+            each(index_row)?;
         }
         let gone = if since > 0 {
             self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?
@@ -60,9 +60,28 @@ impl ReadTx<'_> {
 
     /// Whole memories in the order asked for; those that are no more are left out.
     pub fn rows(&self, seqs: &[Seq]) -> Result<Vec<Row>> {
+        let mut found = Vec::with_capacity(seqs.len());
+        self.each_row(seqs, &mut |row, _| {
+            found.push(row);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// As [`Self::rows`], each with its vectors.
+    pub fn rows_with_vectors(&self, seqs: &[Seq]) -> Result<Vec<(Row, Vec<Vec<f32>>)>> {
+        let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
+        let mut found = Vec::with_capacity(seqs.len());
+        self.each_row(seqs, &mut |row, entry| {
+            found.push((row, self.read_vectors(&mut statement, entry)?));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn each_row(&self, seqs: &[Seq], each: &mut dyn FnMut(Row, &Entry) -> Result<()>) -> Result<()> {
         let mut names = HashMap::new();
         let mut statement = self.sql().prepare_cached(SELECT_ALL).at(self.path())?;
-        let mut found = Vec::with_capacity(seqs.len());
         for seq in seqs {
             let mut rows = statement.query([seq]).at(self.path())?;
             let Some(row) = rows.next().at(self.path())? else { continue };
@@ -77,7 +96,7 @@ impl ReadTx<'_> {
                 vacant.insert(self.names(scope)?);
             }
             let scope = names.get(&scope);
-            found.push(Row {
+            let row = Row {
                 id: content.id,
                 user: scope.and_then(|names| names.user.clone()),
                 session: scope.and_then(|names| names.session.clone()),
@@ -90,10 +109,11 @@ impl ReadTx<'_> {
                 feedback: if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? },
                 supersedes_id: self.id_of(entry.head.supersedes)?,
                 superseded_by_id: self.id_of(entry.head.superseded_by)?,
-                head: entry.head,
-            });
+                head: entry.head.clone(),
+            };
+            each(row, &entry)?;
         }
-        Ok(found)
+        Ok(())
     }
 
     fn id_of(&self, seq: Option<Seq>) -> Result<Option<String>> {

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 /// What messages call a collection without a file.
 const IN_MEMORY: &str = ":memory:";
 
+/// No SQLite database but an empty file is smaller.
+const SMALLEST_PAGE: u64 = 512;
+
 pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Shared> {
     let path = match &options.path {
         // Absolute: a connection that is opened later, after a fork or a change of directory, must find the same file.
@@ -57,6 +60,10 @@ fn refuse_impossible(path: &Path) -> Result<()> {
     }
     match path.metadata() {
         Ok(found) if found.is_dir() => Err(fault::io(path, libc::EISDIR)),
+        // SQLite would take it for an empty file and begin a new collection in it.
+        Ok(found) if (1..SMALLEST_PAGE).contains(&found.len()) => {
+            Err(Error::corrupt(path, format!("not a retentive collection, or one cut off after {} bytes", found.len())))
+        }
         _ => Ok(()),
     }
 }

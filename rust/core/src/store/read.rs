@@ -4,7 +4,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::codec::{self, HeadBlob};
-use super::entry::{self, Entry, columns};
+use super::entry::{self, Entry, Loaded, columns};
 use super::fault::At;
 use super::rows::Micros;
 use super::rows::{Head, Model, OwnerRef, Scan, Seq, Stats};
@@ -18,6 +18,8 @@ pub struct ReadTx<'a> {
     pub(super) conn: &'a Conn,
     pub(super) path: &'a Path,
     pub(super) meta: Meta,
+    /// No writer shares the transaction, so `meta` is what it was when the snapshot began.
+    pub(super) alone: bool,
 }
 
 impl std::fmt::Debug for ReadTx<'_> {
@@ -64,12 +66,14 @@ impl ReadTx<'_> {
     }
 
     pub(super) fn find_entry(&self, id: &str) -> Result<Option<Entry>> {
+        let hash = self.hash_key().id(id);
         let mut statement = self.sql().prepare_cached("SELECT seq FROM memory WHERE id = ?1").at(self.path)?;
-        let mut rows = statement.query([self.hash_key().id(id)]).at(self.path)?;
+        let mut rows = statement.query([hash]).at(self.path)?;
         while let Some(row) = rows.next().at(self.path)? {
             let seq = row.get(0).at(self.path)?;
+            let entry = self.entry(seq)?.filter(|entry| entry.id == hash).ok_or_else(|| self.damaged("memory", seq))?;
             if self.head_blob(seq)?.id == id {
-                return self.entry(seq);
+                return Ok(Some(entry));
             }
         }
         Ok(None)
@@ -77,9 +81,9 @@ impl ReadTx<'_> {
 
     pub(super) fn entry(&self, seq: Seq) -> Result<Option<Entry>> {
         match entry::load(self.sql(), seq).at(self.path)? {
-            Some(Some(entry)) => Ok(Some(entry)),
-            Some(None) => Err(self.damaged("memory", seq)),
-            None => Ok(None),
+            Loaded::Found(entry) => Ok(Some(entry)),
+            Loaded::Damaged => Err(self.damaged("memory", seq)),
+            Loaded::Missing => Ok(None),
         }
     }
 
@@ -110,13 +114,26 @@ impl ReadTx<'_> {
             Scan::All => 0,
             Scan::Expired(now) => now,
         };
+        let expected = match scan {
+            Scan::Scope(id) => self.scope_row(id)?.map_or(0, |row| row.held),
+            Scan::Partition(id) => self.scope_row(id)?.map_or(0, |row| row.owned),
+            Scan::All => self.numbers("SELECT coalesce(sum(owned), 0) FROM scope", [])?.into_iter().sum(),
+            Scan::Expired(_) => -1,
+        };
         let mut statement = self.sql().prepare_cached(select).at(self.path)?;
         let mut rows = statement.query([number]).at(self.path)?;
+        let mut found = 0;
         while let Some(row) = rows.next().at(self.path)? {
-            match Entry::read(row).at(self.path)? {
-                Some(entry) => each(&entry.head)?,
-                None => return Err(self.damaged("memory", row.get(0).at(self.path)?)),
-            }
+            let entry = Entry::read(row).at(self.path)?;
+            let entry = entry.filter(|entry| scan.covers(&entry.head));
+            each(&entry.ok_or_else(|| self.damaged("memory", row.get(0).unwrap_or(0)))?.head)?;
+            found += 1;
+        }
+        if expected >= 0 && expected != found {
+            return Err(Error::corrupt(
+                self.path,
+                format!("{expected} memories should be found by {scan:?}, {found} were"),
+            ));
         }
         Ok(())
     }

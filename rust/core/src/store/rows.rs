@@ -139,6 +139,18 @@ pub enum Scan {
     Expired(Micros),
 }
 
+impl Scan {
+    /// What an index that points elsewhere would not give.
+    pub(super) fn covers(self, head: &Head) -> bool {
+        match self {
+            Self::Scope(id) => head.scope == id,
+            Self::Partition(id) => head.partition == id,
+            Self::All => true,
+            Self::Expired(now) => head.expires.is_some_and(|expires| expires <= now),
+        }
+    }
+}
+
 /// What `changes` found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {

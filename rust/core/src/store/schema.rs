@@ -2,7 +2,7 @@
 use std::hash::Hasher;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use siphasher::sip::SipHasher13;
 
 use super::codec::sum_numbers;
@@ -25,7 +25,7 @@ CREATE TABLE origin(id INTEGER PRIMARY KEY CHECK (id = 1), hash_key BLOB NOT NUL
     analysis INTEGER NOT NULL, estimate INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
 CREATE TABLE meta(id INTEGER PRIMARY KEY CHECK (id = 1), schema INTEGER NOT NULL, least_writer INTEGER NOT NULL,
     epoch INTEGER NOT NULL, rev INTEGER NOT NULL, next_seq INTEGER NOT NULL, next_vid INTEGER NOT NULL,
-    erased INTEGER NOT NULL, scrubbed INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
+    next_scope INTEGER NOT NULL, erased INTEGER NOT NULL, scrubbed INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
 CREATE TABLE scope(id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, partition INTEGER NOT NULL, has_user INTEGER NOT NULL,
     next_turn INTEGER NOT NULL, rev INTEGER NOT NULL, held INTEGER NOT NULL, owned INTEGER NOT NULL,
     tombstones INTEGER NOT NULL, pruned_below INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
@@ -142,6 +142,8 @@ pub(super) struct Meta {
     pub rev: i64,
     pub next_seq: i64,
     pub next_vid: i64,
+    /// Scopes are numbered without gaps and never deleted: one less than this is how many there are.
+    pub next_scope: i64,
     /// Rev of the last write that erased.
     pub erased: i64,
     /// Up to this rev, what was erased is known to be gone from the WAL.
@@ -149,9 +151,9 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    fn numbers(&self) -> [i64; 8] {
-        let Self { schema, least_writer, epoch, rev, next_seq, next_vid, erased, scrubbed } = *self;
-        [schema, least_writer, epoch, rev, next_seq, next_vid, erased, scrubbed]
+    fn numbers(&self) -> [i64; 9] {
+        let Self { schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed } = *self;
+        [schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed]
     }
 
     fn sum(&self) -> i64 {
@@ -159,25 +161,10 @@ impl Meta {
     }
 
     pub(super) fn load(sql: &Connection, path: &Path) -> Result<Self> {
-        let select =
-            "SELECT schema, least_writer, epoch, rev, next_seq, next_vid, erased, scrubbed, sum FROM meta WHERE id = 1";
+        let select = "SELECT schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed, sum FROM meta WHERE id = 1";
         let (meta, sum) = sql
             .prepare_cached(select)
-            .and_then(|mut statement| {
-                statement.query_row([], |row| {
-                    let meta = Self {
-                        schema: row.get(0)?,
-                        least_writer: row.get(1)?,
-                        epoch: row.get(2)?,
-                        rev: row.get(3)?,
-                        next_seq: row.get(4)?,
-                        next_vid: row.get(5)?,
-                        erased: row.get(6)?,
-                        scrubbed: row.get(7)?,
-                    };
-                    Ok((meta, row.get::<_, i64>(8)?))
-                })
-            })
+            .and_then(|mut statement| statement.query_row([], |row| Ok((Self::read(row)?, row.get::<_, i64>(9)?))))
             .at(path)?;
         if meta.sum() != sum {
             return Err(Error::corrupt(path, "the row of `meta` does not match its checksum"));
@@ -188,18 +175,27 @@ impl Meta {
         Ok(meta)
     }
 
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            schema: row.get(0)?,
+            least_writer: row.get(1)?,
+            epoch: row.get(2)?,
+            rev: row.get(3)?,
+            next_seq: row.get(4)?,
+            next_vid: row.get(5)?,
+            next_scope: row.get(6)?,
+            erased: row.get(7)?,
+            scrubbed: row.get(8)?,
+        })
+    }
+
     pub(super) fn store(&self, sql: &Connection) -> rusqlite::Result<()> {
-        sql.prepare_cached("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute((
-            self.schema,
-            self.least_writer,
-            self.epoch,
-            self.rev,
-            self.next_seq,
-            self.next_vid,
-            self.erased,
-            self.scrubbed,
-            self.sum(),
-        ))?;
+        let mut statement =
+            sql.prepare_cached("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for (index, number) in self.numbers().into_iter().chain([self.sum()]).enumerate() {
+            statement.raw_bind_parameter(index + 1, number)?;
+        }
+        statement.raw_execute()?;
         Ok(())
     }
 
@@ -220,8 +216,19 @@ pub(super) enum Identity {
     Ours,
 }
 
-/// Whose file this is, by its header. Reads only.
+/// Whose file this is, by its header, in one snapshot: another opener may be making it. Reads only.
 pub(super) fn identify(sql: &Connection, path: &Path) -> Result<Identity> {
+    if !sql.is_autocommit() {
+        return identity(sql, path);
+    }
+    sql.execute_batch("BEGIN").at(path)?;
+    let identity = identity(sql, path);
+    // Ends a read; there is nothing to lose.
+    let _ = sql.execute_batch("ROLLBACK");
+    identity
+}
+
+fn identity(sql: &Connection, path: &Path) -> Result<Identity> {
     let application: i64 = sql.query_row("PRAGMA application_id", [], |row| row.get(0)).at(path)?;
     let version: i64 = sql.query_row("PRAGMA user_version", [], |row| row.get(0)).at(path)?;
     let tables = sql.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(())).optional().at(path)?;
@@ -279,9 +286,10 @@ fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Res
     sql.execute_batch(TABLES)?;
     Origin::new(entropy, language).store(sql)?;
     let epoch = entropy.last_chunk().copied().map_or(0, i64::from_le_bytes);
-    let meta =
-        Meta { schema: SCHEMA, least_writer: 1, epoch, rev: 0, next_seq: 1, next_vid: 1, erased: 0, scrubbed: 0 };
-    meta.store(sql)?;
+    let (rev, erased, scrubbed) = (0, 0, 0);
+    let (next_seq, next_vid, next_scope) = (1, 1, 1);
+    Meta { schema: SCHEMA, least_writer: 1, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed }
+        .store(sql)?;
     sql.execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA};"))
 }
 

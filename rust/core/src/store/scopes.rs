@@ -145,29 +145,29 @@ impl ReadTx<'_> {
     }
 
     fn list(&self, owners: Owners<'_>, keep: impl Fn(&ScopeRow) -> bool) -> Result<Vec<Scope>> {
-        let (restriction, number) = match owners {
-            Owners::Any => ("?1 = 0", 0),
-            Owners::WithoutUser => ("has_user = ?1", 0),
+        let rows = match owners {
             Owners::User(user) => match self.owner(Some(user), None)? {
-                Some(partition) => ("partition = ?1", partition),
-                None => return Ok(Vec::new()),
+                Some(partition) => self.scopes_where("partition = ?1 ORDER BY id", partition)?,
+                None => Vec::new(),
             },
+            Owners::Any | Owners::WithoutUser => self.every_scope()?,
         };
-        let select = format!("SELECT {COLUMNS} FROM scope WHERE {restriction} ORDER BY id");
-        let mut statement = self.sql().prepare_cached(&select).at(self.path())?;
-        let mut rows = statement.query([number]).at(self.path())?;
-        let mut kept = Vec::new();
-        while let Some(row) = rows.next().at(self.path())? {
-            let row = ScopeRow::read(row).at(self.path())?.ok_or_else(|| self.damaged("scope", 0))?;
-            if keep(&row) {
-                kept.push(row.with_names(self.names(row.id)?));
-            }
+        let of_owner = |row: &ScopeRow| owners != Owners::WithoutUser || row.has_user == 0;
+        let kept = rows.into_iter().filter(|row| of_owner(row) && keep(row));
+        kept.map(|row| Ok(row.with_names(self.names(row.id)?))).collect()
+    }
+
+    fn every_scope(&self) -> Result<Vec<ScopeRow>> {
+        let rows = self.scopes_where("id >= ?1 ORDER BY id", 0)?;
+        if self.alone && rows.len() as i64 != self.meta.next_scope - 1 {
+            let message = format!("there should be {} scopes, {} were found", self.meta.next_scope - 1, rows.len());
+            return Err(Error::corrupt(self.path(), message));
         }
-        Ok(kept)
+        Ok(rows)
     }
 
     pub(super) fn scope_row(&self, id: i64) -> Result<Option<ScopeRow>> {
-        self.scope_where("id = ?1", id)?.into_iter().next().map_or(Ok(None), |row| Ok(Some(row)))
+        self.scopes_where("id = ?1", id)?.into_iter().next().map_or(Ok(None), |row| Ok(Some(row)))
     }
 
     /// The row, where there has to be one.
@@ -175,7 +175,7 @@ impl ReadTx<'_> {
         self.scope_row(id)?.ok_or_else(|| Error::corrupt(self.path(), format!("scope {id} is missing")))
     }
 
-    fn scope_where(&self, condition: &str, number: i64) -> Result<Vec<ScopeRow>> {
+    fn scopes_where(&self, condition: &str, number: i64) -> Result<Vec<ScopeRow>> {
         let select = format!("SELECT {COLUMNS} FROM scope WHERE {condition}");
         let mut statement = self.sql().prepare_cached(&select).at(self.path())?;
         let mut rows = statement.query([number]).at(self.path())?;
@@ -188,9 +188,13 @@ impl ReadTx<'_> {
 
     pub(super) fn look_up(&self, user: Option<&str>, session: Option<&str>) -> Result<Option<Found>> {
         let wanted = codec::name_bytes(user, session);
+        let hash = self.hash_key().scope(&wanted);
         let mut nameless = None;
-        for row in self.scope_where("hash = ?1", self.hash_key().scope(&wanted))? {
+        for row in self.scopes_where("hash = ?1", hash)? {
             let blob = self.names_blob(row.id)?;
+            if row.hash != hash {
+                return Err(self.damaged("scope", row.id));
+            }
             if row.is_empty() && blob.iter().all(|byte| *byte == 0) {
                 if blob.len() == wanted.len() + SUM {
                     nameless = Some(Found::Nameless(row));

@@ -102,7 +102,7 @@ impl Shared {
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
         let (lease, meta) = patience.retry(&self.path, || self.begin_read())?;
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
-        job(&ReadTx { conn, path: &self.path, meta })
+        job(&ReadTx { conn, path: &self.path, meta, alone: true })
     }
 
     fn read_in_memory<T>(&self, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
@@ -110,7 +110,7 @@ impl Shared {
         self.usable()?;
         let Some(conn) = &writer.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
         let meta = conn.meta(&self.path)?;
-        job(&ReadTx { conn, path: &self.path, meta })
+        job(&ReadTx { conn, path: &self.path, meta, alone: true })
     }
 
     /// A connection in a read transaction whose snapshot is fixed.

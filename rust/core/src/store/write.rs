@@ -19,6 +19,7 @@ pub(super) struct Counters {
     pub rev: Cell<i64>,
     pub next_seq: Cell<i64>,
     pub next_vid: Cell<i64>,
+    pub next_scope: Cell<i64>,
     pub erased: Cell<i64>,
 }
 
@@ -28,6 +29,7 @@ impl Counters {
             rev: Cell::new(meta.rev),
             next_seq: Cell::new(meta.next_seq),
             next_vid: Cell::new(meta.next_vid),
+            next_scope: Cell::new(meta.next_scope),
             erased: Cell::new(meta.erased),
         }
     }
@@ -37,6 +39,7 @@ impl Counters {
             rev: self.rev.get(),
             next_seq: self.next_seq.get(),
             next_vid: self.next_vid.get(),
+            next_scope: self.next_scope.get(),
             erased: self.erased.get(),
             ..*meta
         }
@@ -115,11 +118,7 @@ impl<'a> WriteTx<'a> {
     }
 
     fn new_scope(&self, user: Option<&str>, session: Option<&str>, partition: Option<i64>) -> Result<i64> {
-        let id: i64 = self
-            .sql()
-            .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM scope")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .at(self.path())?;
+        let id = next(&self.counters.next_scope, self)?;
         let row = ScopeRow {
             id,
             hash: self.hash_key().scope(&codec::name_bytes(user, session)),
@@ -155,13 +154,15 @@ impl<'a> WriteTx<'a> {
         let rev = self.rev()?;
         let seq = next(&self.counters.next_seq, self)?;
         let mut row = self.known_scope(scope.id)?;
-        let turn = self.take_turn(&mut row, new)?;
+        let turn = take_turn(&mut row, new)?;
+        self.restore_names(&row, scope.user.as_deref(), scope.session.as_deref())?;
         row.held += 1;
         if row.partition == row.id {
             row.owned += 1;
             row.rev = rev;
         } else {
             let mut partition = self.known_scope(row.partition)?;
+            self.restore_names(&partition, scope.user.as_deref(), None)?;
             partition.owned += 1;
             partition.rev = rev;
             partition.update(self.sql()).at(self.path())?;
@@ -184,16 +185,12 @@ impl<'a> WriteTx<'a> {
         Ok(Inserted { seq, turn })
     }
 
-    fn take_turn(&self, row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
-        if new.kind != Kind::Turn {
-            return Ok(None);
+    /// The scope may have been emptied, and so lost its names, since the caller got it.
+    fn restore_names(&self, row: &ScopeRow, user: Option<&str>, session: Option<&str>) -> Result<()> {
+        if !row.is_empty() {
+            return Ok(());
         }
-        let turn = new.turn.unwrap_or(row.next_turn);
-        let after = turn.checked_add(1).filter(|_| turn >= 0);
-        let after =
-            after.ok_or_else(|| Error::invalid(format!("turn numbers are 0 or more and fit 63 bits, got {turn}")))?;
-        row.next_turn = row.next_turn.max(after);
-        Ok(Some(turn))
+        self.overwrite(c"names", c"data", row.id, &codec::encode_names(user, session, row.id))
     }
 
     fn insert_content(&self, seq: Seq, new: &NewMemory) -> Result<()> {
@@ -307,6 +304,18 @@ impl<'a> WriteTx<'a> {
         }
         Ok(())
     }
+}
+
+fn take_turn(row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
+    if new.kind != Kind::Turn {
+        return Ok(None);
+    }
+    let turn = new.turn.unwrap_or(row.next_turn);
+    let after = turn.checked_add(1).filter(|_| turn >= 0);
+    let after =
+        after.ok_or_else(|| Error::invalid(format!("turn numbers are 0 or more and fit 63 bits, got {turn}")))?;
+    row.next_turn = row.next_turn.max(after);
+    Ok(Some(turn))
 }
 
 fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i64) -> Head {

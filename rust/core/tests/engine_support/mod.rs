@@ -14,19 +14,23 @@ use retentive_core::store::Durability;
 pub const DAY: i64 = 86_400_000_000;
 pub const MINUTE: i64 = 60_000_000;
 pub const NOW: i64 = 20_000 * DAY;
-pub const DIMENSION: usize = 128;
+pub const DIMENSION: usize = 256;
 
 pub fn go() -> bool {
     false
 }
 
 pub fn open(path: Option<&Path>) -> Engine {
+    open_with_cache(path, 64)
+}
+
+pub fn open_with_cache(path: Option<&Path>, cache_mb: usize) -> Engine {
     let options = Options {
         path: path.map(PathBuf::from),
         name: "chat".to_owned(),
         language: "english".to_owned(),
         durability: Durability::Normal,
-        cache_mb: 64,
+        cache_mb,
         busy_timeout: Duration::from_secs(30),
         readonly: false,
         entropy: [7; 32],

@@ -1,0 +1,72 @@
+//! `similar`: the nearest to a stored memory among what its owner has.
+use super::Engine;
+use super::admit::{Admission, Reached};
+use super::columns::{Asked, Columns};
+use super::feedback::living;
+use super::gather::Gathered;
+use super::request::Ranked;
+use super::search::{hit_memory, rows, sort};
+use super::view::{View, best_cosine};
+use crate::error::Result;
+use crate::rank::blend::{PoolSize, pool};
+use crate::rank::mode::Mode;
+use crate::rank::scene::Query;
+use crate::rank::search::search_scores;
+use crate::store::{Interrupt, Micros, ReadTx, Seq};
+use crate::vector::quantise::quantise_unit;
+
+impl Engine {
+    /// The nearest to a stored memory, of the same owner, by cosine; by shared words where it has no vectors.
+    pub fn similar(&self, id: &str, limit: Option<usize>, now: Micros, interrupt: Interrupt) -> Result<Ranked> {
+        self.snapshot(interrupt, |view| self.nearest_to(view, id, limit, now))
+    }
+
+    fn nearest_to(&self, view: &View, id: &str, limit: Option<usize>, now: Micros) -> Result<Option<Ranked>> {
+        let own = living(view.tx, id, now)?;
+        let whole = Reached { partition: own.partition, scope: None, is_session: false, held: 0 };
+        let admission = Admission { documents: true, superseded: false, now, as_of: None };
+        let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
+        let vectors = view.tx.vectors(own.seq)?;
+        let terms = if vectors.is_empty() { self.terms_of(view.tx, own.seq)? } else { Vec::new() };
+        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: None })?;
+        let scores = if vectors.is_empty() { by_words(&columns, now) } else { by_vectors(&gathered, &vectors)? };
+        let numbered = (0_u32..).zip(gathered.entries()).zip(&scores);
+        let others = numbered.filter(|((_, entry), score)| entry.seq != own.seq && **score > f32::NEG_INFINITY);
+        let candidates: Vec<u32> = others.map(|((index, _), _)| index).collect();
+        let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
+        let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
+        let mut ranked = Ranked::default();
+        for ((row, _), index) in rows(view, &gathered, &pooled, None)? {
+            let theirs = view.tx.vectors(row.head.seq)?;
+            let similarity = vectors.iter().filter_map(|vector| best_cosine(vector, &theirs)).reduce(f32::max);
+            let score = similarity.or_else(|| scores.get(index as usize).copied()).unwrap_or_default();
+            ranked.memories.push(hit_memory(row, f64::from(score), similarity));
+        }
+        sort(&mut ranked.memories);
+        ranked.memories.truncate(limit.unwrap_or(usize::MAX));
+        Ok(Some(ranked))
+    }
+
+    fn terms_of(&self, tx: &ReadTx, seq: Seq) -> Result<Vec<(u64, u32)>> {
+        let row = tx.rows(&[seq])?.into_iter().next();
+        Ok(row.map(|row| self.analyzer.counts(&row.text)).unwrap_or_default())
+    }
+}
+
+/// The int8 cosine of the nearest pair of vectors; `NEG_INFINITY` for what has none.
+fn by_vectors(gathered: &Gathered, vectors: &[Vec<f32>]) -> Result<Vec<f32>> {
+    let mut nearest = vec![f32::NEG_INFINITY; gathered.len()];
+    for quantised in vectors.iter().filter_map(|vector| quantise_unit(vector)) {
+        for (best, score) in nearest.iter_mut().zip(gathered.dense(&quantised)?) {
+            *best = best.max(score);
+        }
+    }
+    Ok(nearest)
+}
+
+/// The BM25 sum; `NEG_INFINITY` for what shares no word.
+fn by_words(columns: &Columns, now: Micros) -> Vec<f32> {
+    let query = Query { text: "", now, language: None };
+    let scores = search_scores(&columns.scene(&query), Mode::Lexical, 0.0).score;
+    scores.into_iter().map(|score| if score > 0.0 { score } else { f32::NEG_INFINITY }).collect()
+}

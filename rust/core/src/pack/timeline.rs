@@ -1,0 +1,81 @@
+//! Retrieved memories as they read: in the order of time, each day's under its date.
+//!
+//! Chosen by rank, shown by time: a model reads a thread forwards, and a date said once a day instead of once a line leaves the
+//! tokens to evidence (docs/adr/0003-lean-lines.md).
+use super::date::{day, iso_day};
+use super::render::{Line, Section};
+
+/// Where a memory stands: its time, its turn, and for facts of one instant their rank.
+type Place = (i64, i64, usize);
+
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    entries: Vec<(Place, String)>,
+}
+
+impl Timeline {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether a memory of the same day is there, whose date stands above both.
+    pub fn has_day_of(&self, line: &Line) -> bool {
+        self.entries.iter().any(|((ts, ..), _)| day(*ts) == day(line.ts))
+    }
+
+    pub fn add(&mut self, line: &Line, rank: usize) {
+        let place = (line.ts, line.turn.unwrap_or(i64::MAX), rank);
+        let at = self.entries.partition_point(|(other, _)| *other < place);
+        self.entries.insert(at, (place, Section::Retrieved.line(line)));
+    }
+
+    pub fn text(&self) -> String {
+        let mut lines = Vec::with_capacity(self.entries.len() * 2);
+        let mut shown = None;
+        for ((ts, ..), line) in &self.entries {
+            if shown.replace(day(*ts)) != Some(day(*ts)) {
+                lines.push(heading(*ts));
+            }
+            lines.push(line.clone());
+        }
+        lines.join("\n")
+    }
+}
+
+/// The line above a day's memories.
+pub fn heading(ts: i64) -> String {
+    format!("[{}]", iso_day(ts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    fn line(text: &str, ts: i64, turn: Option<i64>) -> Line<'_> {
+        Line { text, role: "user", name: None, ts, turn }
+    }
+
+    #[test]
+    fn memories_read_by_time_under_their_day() {
+        let mut timeline = Timeline::default();
+        for (rank, (text, ts, turn)) in
+            [("c", 30 * HOUR, Some(4)), ("a", HOUR, Some(1)), ("fact", HOUR, None), ("b", HOUR, Some(2))]
+                .into_iter()
+                .enumerate()
+        {
+            timeline.add(&line(text, ts, turn), rank);
+        }
+        assert_eq!(timeline.text(), "[1970-01-01]\nuser: a\nuser: b\nuser: fact\n[1970-01-02]\nuser: c");
+    }
+
+    #[test]
+    fn a_day_is_known_by_any_of_its_memories() {
+        let mut timeline = Timeline::default();
+        timeline.add(&line("late", 23 * HOUR, None), 0);
+        assert!(timeline.has_day_of(&line("early", 0, None)));
+        assert!(!timeline.has_day_of(&line("next", 24 * HOUR, None)));
+        assert!(!timeline.has_day_of(&line("before", -1, None)));
+    }
+}
