@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from retentive._remember_many import Progress
+    from retentive._bulk import Progress
     from retentive.embedders import Embedder
 
 

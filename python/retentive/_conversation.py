@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from retentive._bulk import Progress
     from retentive._consolidate import Summarize
     from retentive._context import ContextBlock
     from retentive._engine import Engine
     from retentive._recall import RecallOptions
-    from retentive._remember_many import Progress
     from retentive.memory import ConversationMemory
 
 

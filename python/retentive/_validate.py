@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -153,6 +153,13 @@ def boolean(name: str, value: object) -> bool:
     """Return a bool, refusing what is only truthy."""
     if not isinstance(value, bool):
         raise InvalidInputError(f"{name} is {shown(value)}, expected True or False")
+    return value
+
+
+def callable_or_none(name: str, value: object) -> Callable[..., Any] | None:
+    """Return a callable, or None."""
+    if value is not None and not callable(value):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a callable")
     return value
 
 

@@ -92,9 +92,7 @@ def _turns(name: str, value: object) -> int | None:
 
 
 def _judge(name: str, value: object) -> Judge | None:
-    if value is not None and not callable(value):
-        raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a callable or None")
-    return value
+    return _validate.callable_or_none(name, value)
 
 
 def _on_judge_error(name: str, value: object) -> str:
