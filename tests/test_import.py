@@ -28,7 +28,8 @@ def test_opening_and_reading_without_the_embedder_loads_no_model():
 
 
 def test_import_is_quick():
-    code = "import time; start = time.perf_counter(); import retentive; print(time.perf_counter() - start)"
+    """In time of the processor: what else runs on the machine is not ours."""
+    code = "import time; start = time.process_time(); import retentive; print(time.process_time() - start)"
     assert min(float(run(code)) for _ in range(5)) < 0.1
 
 

@@ -160,7 +160,8 @@ def test_interrupt_keeps_what_was_committed_and_says_how_much(memory_db):
 
 def test_interrupt_at_any_moment_counts_exactly_what_is_there(memory_db):
     """Ctrl-C from outside: most of the time it comes while the core commits, which then has stored its 1,000."""
-    for _ in range(5):
+    rows = list(np.eye(64, dtype=np.float32))
+    for _ in range(8):
         before = memory_db.count()
         started = threading.Event()
 
@@ -170,7 +171,7 @@ def test_interrupt_at_any_moment_counts_exactly_what_is_there(memory_db):
 
         thread = threading.Thread(target=interrupt)
         thread.start()
-        items = ({"text": f"text {i}", "vector": np.eye(64)[i % 64]} for i in range(1_000_000))
+        items = ({"text": f"text {i}", "vector": rows[i % 64]} for i in range(1_000_000))
         with pytest.raises(KeyboardInterrupt) as caught:
             memory_db.remember_many(items, progress=lambda done, total, started=started: started.set())
         thread.join()
