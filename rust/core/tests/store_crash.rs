@@ -97,6 +97,48 @@ fn members_of_a_group_that_a_full_disk_rolls_back_are_told() {
     assert_eq!(turn_numbers(&store, "s").len(), stored + 1);
 }
 
+#[test]
+fn a_file_system_without_space_refuses_and_keeps_what_was_stored() {
+    let folder = Folder::new();
+    let inner = child("child_fills_the_file_system", &folder.file(), "");
+    // A file system of one megabyte in a mount namespace of its own, gone with the child. Needs Linux and its permission.
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c", "mount -t tmpfs -o size=1m none \"$0\" || exit 77; exec \"$@\""])
+        .arg(folder.path())
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .output();
+    match output {
+        Ok(output) if output.status.success() || output.status.code() == Some(101) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        _ => println!("no mount namespace here: not tested"),
+    }
+}
+
+#[test]
+#[ignore = "run by the test above in a process of its own"]
+fn child_fills_the_file_system() {
+    let (file, _) = given();
+    let store = open(&file);
+    let mut stored = 0;
+    let full = loop {
+        match store.write(&never, |tx| put_in(tx, "s", &turn(&format!("{stored}"), &"x".repeat(9_000)))) {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(full, Error::Full { .. }), "{full:?}");
+    assert!(stored > 5);
+    for _ in 0..3 {
+        assert!(store.write(&never, |tx| put_in(tx, "s", &turn("more", &"x".repeat(9_000)))).is_err());
+    }
+    assert_eq!(turn_numbers(&store, "s"), (0..stored).collect::<Vec<_>>());
+    drop(store);
+    assert_eq!(turn_numbers(&open(&file), "s"), (0..stored).collect::<Vec<_>>());
+}
+
 /// Reads everything; an error is an answer, a wrong row is not.
 fn read_all(store: &Store, expected: &[String]) -> retentive_core::error::Result<()> {
     store.read(&never, |tx| {

@@ -104,7 +104,10 @@ fn bulk_and_load() {
             })
             .unwrap();
     }
-    println!("bulk, scattered: {:.0} rows a second of processor time", total as f64 / (busy() - began).as_secs_f64());
+    println!(
+        "bulk, scattered: {:.0} rows a second of processor time",
+        total as f64 / busy().saturating_sub(began).as_secs_f64()
+    );
     let news: Vec<NewMemory> = (total..total + 20_000).map(memory).collect();
     let began = busy();
     for batch in news.chunks(1_000) {
@@ -115,7 +118,10 @@ fn bulk_and_load() {
             })
             .unwrap();
     }
-    println!("bulk, one session: {:.0} rows a second of processor time", 20_000.0 / (busy() - began).as_secs_f64());
+    println!(
+        "bulk, one session: {:.0} rows a second of processor time",
+        20_000.0 / busy().saturating_sub(began).as_secs_f64()
+    );
     drop(store);
     let store = open(&folder.file());
     let mut seqs = Vec::new();
