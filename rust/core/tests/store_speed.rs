@@ -125,7 +125,8 @@ fn bulk_and_load() {
     drop(store);
     let store = open(&folder.file());
     let mut seqs = Vec::new();
-    let load = both(50, |round| {
+    let rounds = std::env::var("STORE_LOADS").map_or(50, |rounds| rounds.parse().unwrap());
+    let load = both(rounds, |round| {
         seqs.clear();
         read(&store, |tx| {
             let scope = tx.scope(None, Some(&format!("session {}", round * 7 % sessions)))?.unwrap();
