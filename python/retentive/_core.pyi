@@ -18,6 +18,19 @@ from retentive._requests import (
     Selection,
 )
 
+__all__ = [
+    "ContextParts",
+    "Core",
+    "Memory",
+    "Packed",
+    "Ranked",
+    "estimate_tokens",
+    "feedback_score",
+    "pack_context",
+    "select",
+    "validate_filter",
+]
+
 _Vector: TypeAlias = NDArray[np.float32]
 
 @final

@@ -31,13 +31,19 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
         raise InvalidInputError(f"{name} has the type {array.dtype}, expected real numbers")
     if array.ndim != 1 or not array.size:
         raise InvalidInputError(f"{name} has the shape {array.shape}, expected [d] with d of at least 1")
-    with np.errstate(over="ignore"):
-        vector = np.ascontiguousarray(array, dtype=np.float32)
+    vector = np.ascontiguousarray(array) if array.dtype == np.float32 else _narrowed(array)
     if not np.isfinite(vector).all():
         raise InvalidInputError(f"{name} is not finite in float32; it has NaN, infinity or a number beyond 3.4e38")
     if not vector.any():
         raise InvalidInputError(f"{name} is all zeroes, which has no direction; expected at least one other number")
     return vector
+
+
+def _narrowed(array: npt.NDArray[Any]) -> Vector:
+    import numpy as np
+
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused with the rest
+        return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector]:

@@ -1,0 +1,64 @@
+"""`import retentive` is light, and nothing needs a network."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def run(code, **options):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_loads_nothing_heavy():
+    loaded = run("import sys, retentive, retentive.memory, retentive.embedders; print(*sys.modules)").split()
+    assert {"numpy", "tokenizers", "onnxruntime", "asyncio", "sqlite3"}.isdisjoint(loaded)
+
+
+def test_opening_and_reading_without_the_embedder_loads_no_model():
+    code = (
+        "import sys, retentive\n"
+        "db = retentive.Collection('c')\n"
+        "db.turns('a'), db.facts(), db.count(), db.recall('x', mode='lexical')\n"
+        "print(*sys.modules)\n"
+    )
+    assert "tokenizers" not in run(code).split()
+
+
+def test_import_is_quick():
+    code = "import time; start = time.perf_counter(); import retentive; print(time.perf_counter() - start)"
+    assert min(float(run(code)) for _ in range(5)) < 0.1
+
+
+NO_NETWORK = """
+import socket
+def refuse(*args, **kwargs):
+    raise AssertionError("network")
+socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+from retentive import Collection
+db = Collection("c")
+db.remember("I'd like the report as a PDF", session="a")
+print(db.recall("which format", session="a", min_relevance=None).top.text)
+"""
+
+
+def test_first_remember_and_recall_need_no_network_and_no_home(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    environment = {"HOME": str(home), "PATH": "", "XDG_CACHE_HOME": str(home / "none")}
+    assert run(NO_NETWORK, env=environment, cwd=tmp_path).strip() == "I'd like the report as a PDF"
+    assert list(home.iterdir()) == []
+
+
+def test_star_import_gives_the_public_names():
+    namespace = {}
+    exec("from retentive import *", namespace)
+    assert {"Collection", "ANY", "KINDS", "feedback_score", "InvalidInputError"} <= namespace.keys()
+
+
+@pytest.mark.parametrize("module", ["retentive", "retentive.memory", "retentive.tokens", "retentive.embedders"])
+def test_public_module_says_what_it_exports(module):
+    imported = __import__(module, fromlist=["__all__"])
+    assert all(hasattr(imported, name) for name in imported.__all__)
