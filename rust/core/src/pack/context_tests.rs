@@ -44,7 +44,7 @@ fn of_day(wanted: &Wanted, retrieved: &[usize], day: i64) -> Vec<String> {
     kept.sort_unstable();
     let of_day = kept.iter().map(|i| &wanted.retrieved[*i]).filter(|line| line.ts == day * 86_400_000_000);
     let lines: Vec<String> = of_day.map(|line| format!("user: {}", line.text)).collect();
-    let date = (!lines.is_empty()).then(|| format!("[1970-01-0{}]", day + 1));
+    let date = (!lines.is_empty()).then(|| format!("1970-01-0{}", day + 1));
     date.into_iter().chain(lines).collect()
 }
 
@@ -72,7 +72,7 @@ fn sections_stand_in_their_order() {
     let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
     let got = pack(&wanted, 1000, &bytes);
     let expected = "## Known facts\n- a fact\n\n## Recent conversation\nuser: one\nuser: two\n\n\
-                    ## Earlier, possibly relevant\n[1970-01-01]\nuser: old";
+                    ## Earlier, possibly relevant\n1970-01-01\nuser: old";
     assert_eq!(got.text, expected);
     assert_eq!((got.tokens, got.truncated, got.cut_count), (expected.len() as u64, false, 0));
 }

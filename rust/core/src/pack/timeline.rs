@@ -44,7 +44,7 @@ impl Timeline {
 
 /// The line above a day's memories.
 pub fn heading(ts: i64) -> String {
-    format!("[{}]", iso_day(ts))
+    iso_day(ts)
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
         {
             timeline.add(&line(text, ts, turn), rank);
         }
-        assert_eq!(timeline.text(), "[1970-01-01]\nuser: a\nuser: b\nuser: fact\n[1970-01-02]\nuser: c");
+        assert_eq!(timeline.text(), "1970-01-01\nuser: a\nuser: b\nuser: fact\n1970-01-02\nuser: c");
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => busy(path),
         ErrorCode::DiskFull => Error::Full {
             path: owned,
-            message: "the disk is full; nothing of this write was kept and what was stored before is readable".into(),
+            message: "the disk is full: free some space and try again; what was stored before can be read".into(),
         },
         ErrorCode::DatabaseCorrupt => Error::corrupt(path, format!("the file is damaged ({message})")),
         ErrorCode::NotADatabase => {

@@ -11,10 +11,14 @@ use super::rows::{Changes, IndexRow, Micros, Row, Seq};
 use crate::error::{Error, Result};
 use crate::model::Outcome;
 
-/// Entry and head blob of one memory.
-const SELECT_HEAD: &str =
-    concat!("SELECT ", columns!(), ", c.head FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
-/// The same and the body.
+/// Entry, head blob and the vector if there is just one: what most memories are loaded with.
+const SELECT_HEAD: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", c.head, v.model, v.part, v.data FROM memory m JOIN content c ON c.seq = m.seq \
+     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq = ?1"
+);
+/// Entry, head blob and body.
 const SELECT_ALL: &str =
     concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
 const SELECT_VECTORS: &str =
@@ -164,23 +168,29 @@ impl ReadTx<'_> {
     }
 
     fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vec<f32>>> {
-        let seq = entry.head.seq;
         let mut vectors = Vec::with_capacity(usize::try_from(entry.parts).unwrap_or(0).min(4_096));
         if entry.parts == 0 {
             return Ok(vectors);
         }
-        let mut rows = statement.query((entry.vid, entry.vid + entry.parts - 1, seq)).at(self.path())?;
+        let mut rows = statement.query((entry.vid, entry.vid + entry.parts - 1, entry.head.seq)).at(self.path())?;
         while let Some(row) = rows.next().at(self.path())? {
-            let (model, part): (i64, i64) = row.get(0).and_then(|model| Ok((model, row.get(1)?))).at(self.path())?;
-            let blob = row.get_ref(2).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
-            let expected = part == vectors.len() as i64;
-            let vector = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| expected);
-            vectors.push(vector.ok_or_else(|| self.damaged("vector of memory", seq))?);
+            vectors.push(self.read_vector(row, 0, entry, vectors.len() as i64)?);
         }
         if vectors.len() as i64 != entry.parts {
-            return Err(self.damaged("vector of memory", seq));
+            return Err(self.damaged("vector of memory", entry.head.seq));
         }
         Ok(vectors)
+    }
+
+    /// Model, part and data from three columns that begin at `first`.
+    fn read_vector(&self, row: &rusqlite::Row<'_>, first: usize, entry: &Entry, expected: i64) -> Result<Vec<f32>> {
+        let seq = entry.head.seq;
+        let damaged = || self.damaged("vector of memory", seq);
+        let number = |index: usize| row.get::<_, Option<i64>>(index).at(self.path());
+        let (Some(model), Some(part)) = (number(first)?, number(first + 1)?) else { return Err(damaged()) };
+        let blob = row.get_ref(first + 2).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
+        let vector = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| part == expected);
+        vector.ok_or_else(damaged)
     }
 }
 
@@ -198,8 +208,10 @@ impl<'a, 'tx> Loader<'a, 'tx> {
     }
 
     fn index_row(&mut self, seq: Seq) -> Result<IndexRow> {
-        let (entry, content) = self.head(seq)?;
-        let vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
+        let (entry, content, mut vectors) = self.head(seq)?;
+        if entry.parts > 1 {
+            vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
+        }
         let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.tx.feedback(&entry)? };
         Ok(IndexRow {
             head: entry.head,
@@ -211,14 +223,15 @@ impl<'a, 'tx> Loader<'a, 'tx> {
         })
     }
 
-    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob)> {
+    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vec<f32>>)> {
         let path = self.tx.path();
         let mut rows = self.heads.query([seq]).at(path)?;
         let row = rows.next().at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
         let entry = Entry::read(row).at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
         let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(path)?;
         let content = codec::decode_head(blob, seq).ok_or_else(|| self.tx.damaged("content", seq))?;
-        Ok((entry, content))
+        let vectors = if entry.parts == 1 { vec![self.tx.read_vector(row, WIDTH + 1, &entry, 0)?] } else { Vec::new() };
+        Ok((entry, content, vectors))
     }
 }
 

@@ -53,6 +53,8 @@ pub struct WriteTx<'a> {
     counters: &'a Counters,
     /// This member's rev, once taken.
     own_rev: Cell<Option<i64>>,
+    /// The current model, once looked up.
+    model: Cell<Option<i64>>,
     /// A step failed half-way: whatever the job answers, it must not be committed.
     broken: Cell<bool>,
 }
@@ -67,7 +69,7 @@ impl<'a> Deref for WriteTx<'a> {
 
 impl<'a> WriteTx<'a> {
     pub(super) fn new(read: ReadTx<'a>, counters: &'a Counters) -> Self {
-        Self { read, counters, own_rev: Cell::new(None), broken: Cell::new(false) }
+        Self { read, counters, own_rev: Cell::new(None), model: Cell::new(None), broken: Cell::new(false) }
     }
 
     pub(super) fn is_broken(&self) -> bool {
@@ -228,8 +230,13 @@ impl<'a> WriteTx<'a> {
 
     /// 0: no model was set.
     fn current_model(&self) -> Result<i64> {
+        if let Some(model) = self.model.get() {
+            return Ok(model);
+        }
         let models = self.numbers("SELECT max(id) FROM model WHERE current = 1 HAVING max(id) IS NOT NULL", [])?;
-        Ok(models.first().copied().unwrap_or(0))
+        let model = models.first().copied().unwrap_or(0);
+        self.model.set(Some(model));
+        Ok(model)
     }
 
     fn mark_cited(&self, seq: Seq) -> Result<()> {
@@ -280,6 +287,7 @@ impl<'a> WriteTx<'a> {
     /// Makes this the model of the vectors stored from now on.
     pub fn set_model(&self, model: &NewModel) -> Result<()> {
         self.step(|| {
+            self.model.set(None);
             let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
             self.sql().execute("UPDATE model SET current = 0 WHERE current = 1", []).at(self.path())?;
             self.sql()
