@@ -9,7 +9,7 @@ from retentive._constants import ANY, User
 from retentive._conversation import Conversation
 from retentive._embedding import Embedding
 from retentive._engine import Engine, reach
-from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
 from retentive.embedders import resolve
@@ -135,12 +135,17 @@ class Collection(Conversation):
         return f"<Collection {self._name!r}, {where}{', closed' if self.closed else ''}>"
 
     def history(self, id: str) -> list[Result]:
-        """Return the whole chain of corrections that `id` is in, oldest first.
+        """Return the whole chain of corrections that `id` is in, oldest first, without what has expired.
 
         Raises:
-            NotFoundError: no memory has that id.
+            NotFoundError: no memory has that id, or all of the chain has expired.
         """
-        return [Result(memory) for memory in self._engine.core.history(_validate.memory_id(id))]
+        now = _clock.now()
+        chain = self._engine.core.history(_validate.memory_id(id))
+        live = [Result(memory) for memory in chain if memory.expires is None or memory.expires > now]
+        if not live:
+            raise NotFoundError(f"no memory with id {id!r}; it has expired", id=id)
+        return live
 
     def fact(self, key: str, *, session: str | None = None, user: str | None = None) -> Result | None:
         """Return the fact that is live under `key` for its owner: the user, else the session, else the collection."""

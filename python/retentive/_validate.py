@@ -25,7 +25,10 @@ _SHOWN_CHARACTERS = 60
 
 def shown(value: object) -> str:
     """Return a short repr for a message, with the type where the repr does not tell it."""
-    text = repr(value[: _SHOWN_CHARACTERS + 1] if isinstance(value, str | bytes) else value)
+    try:
+        text = repr(value[: _SHOWN_CHARACTERS + 1] if isinstance(value, str | bytes) else value)
+    except Exception:  # noqa: BLE001 - an integer of too many digits, or somebody's own repr
+        return f"a value of the type {type(value).__name__}"
     if len(text) > _SHOWN_CHARACTERS:
         text = text[:_SHOWN_CHARACTERS] + "..."
     told = value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | dict | set)
