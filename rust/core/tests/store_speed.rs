@@ -7,7 +7,7 @@ mod store_support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use retentive_core::store::{Durability, NewMemory, OpenOptions, Store};
+use retentive_core::store::{Durability, NewMemory, OpenOptions, Seq, Store};
 use store_support::*;
 
 fn memory(number: usize) -> NewMemory {
