@@ -78,9 +78,9 @@ impl Core {
         self.0.closed()
     }
 
-    fn bind_model(&self, py: Python<'_>, name: String, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn bind_model(&self, py: Python<'_>, name: &str, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
         let probe = vector(probe)?;
-        call(py, |interrupt| self.0.bind_model(&name, dimension, probe.as_deref(), interrupt))
+        call(py, |interrupt| self.0.bind_model(name, dimension, probe.as_deref(), interrupt))
     }
 
     fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {

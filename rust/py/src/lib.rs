@@ -1,5 +1,7 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `door` the way through, `errors` the way back.
+#![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
+
 mod core;
 mod door;
 mod errors;

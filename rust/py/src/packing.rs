@@ -81,7 +81,6 @@ pub fn select<'py>(
 
 /// Packs a context block within `token_budget`.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
 pub fn pack_context<'py>(
     pinned: Handed<'py>,
     recent: Handed<'py>,
@@ -129,7 +128,6 @@ pub fn validate_signals(py: Python<'_>, signals: Vec<(String, f64)>) -> PyResult
 
 /// The decayed sum of `feedback`, pairs of an outcome and its time.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
 pub fn feedback_score(py: Python<'_>, feedback: Vec<(String, i64)>, now: i64, half_life_days: f64) -> PyResult<f64> {
     let outcomes: Vec<(i8, i64)> =
         feedback.iter().map(|(name, at)| Ok((outcome(py, name)?.sign(), *at))).collect::<PyResult<_>>()?;

@@ -11,7 +11,6 @@ mod feedback;
 mod filter;
 mod forget;
 mod gather;
-mod iso;
 mod maintain;
 mod model;
 mod read;
