@@ -2,7 +2,8 @@
 
 import pytest
 
-from retentive import Collection
+from retentive import CallableEmbedder, Collection
+from retentive.tokens import estimate_tokens
 
 FILLER = "The weather was fine. " * 600
 LONG = FILLER + "My grandmother's ring is hidden beneath the kitchen floorboards."
@@ -35,3 +36,26 @@ def test_long_text_has_a_vector_a_part(long_talk):
 def test_query_of_twenty_thousand_tokens_is_answered(long_talk):
     query = "where is grandmother's ring hidden in the kitchen " * 2_500
     assert long_talk.recall(query, session="a", limit=1, min_relevance=None).ids == ["long"]
+
+
+def test_text_that_fits_the_window_has_one_vector(long_talk):
+    with Collection("short") as db:
+        stored = db.remember("The weather was fine today. " * 100)
+        assert db.get([stored], vectors=True)[0].vector.shape == (256,)
+
+
+def test_parts_have_the_length_that_the_embedder_asks_for():
+    lengths = []
+
+    def fn(texts):
+        lengths.extend(estimate_tokens(text) for text in texts)
+        return [[1.0, 2.0]] * len(texts)
+
+    with Collection("c", embedder=CallableEmbedder("m", 2, fn, window=400, part_tokens=50)) as db:
+        db.remember("One short sentence. " * 60)
+        fitting = max(lengths)
+        lengths.clear()
+        db.remember("One short sentence. " * 200)
+    assert fitting > 200
+    assert len(lengths) > 10
+    assert max(lengths) <= 50

@@ -74,7 +74,12 @@ class StaticEmbedder:
 
     @property
     def window(self) -> int:
-        """128 tokens: the mean of a longer text says little of any one sentence in it."""
+        """1024 tokens: the mean of a longer text says little of any one sentence in it."""
+        return 1_024
+
+    @property
+    def part_tokens(self) -> int:
+        """128 tokens, about a paragraph."""
         return 128
 
     def embed_documents(self, texts: list[str]) -> Floats:
