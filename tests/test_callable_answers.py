@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from retentive import Collection, ConversationMemory, CounterError
+from retentive import CallableEmbedder, Collection, ConfigurationError, ConversationMemory, CounterError
 
 
 @pytest.mark.parametrize("number", [2**63, 2**70])
@@ -32,3 +32,31 @@ def test_judge_that_returns_a_set_failed_since_a_set_has_no_order(memory_db):
     new = memory_db.remember("I hate tea", kind="fact")
     assert memory_db.get_one(new).metadata["_vx_judge"] == "failed"
     assert [result.superseded_by for result in memory_db.get(old)] == [None, None]
+
+
+JUNK = [
+    ("dense_weight", "x"),
+    ("dense_weight", 1.5),
+    ("noise_floor", float("nan")),
+    ("refusal_floor", float("inf")),
+    ("refusal_floor", True),
+    ("window", "x"),
+    ("window", 0),
+    ("window", 12.5),
+    ("part_tokens", -1),
+]
+
+
+@pytest.mark.parametrize(("attribute", "value"), JUNK)
+def test_embedder_with_a_bad_attribute_is_refused_before_a_file_is_made(tmp_path, attribute, value):
+    embedder = CallableEmbedder("m", 2, lambda texts: [[1.0, 2.0]] * len(texts), **{attribute: value})
+    with pytest.raises(ConfigurationError, match=attribute) as caught:
+        Collection("c", path=tmp_path, embedder=embedder)
+    assert repr(value) in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_embedder_may_leave_its_attributes_out(embedder):
+    plain = CallableEmbedder("m", 2, lambda texts: [[1.0, 2.0]] * len(texts), window=512, dense_weight=1)
+    with Collection("c", embedder=plain) as db:
+        assert db.remember("apple pie")

@@ -222,7 +222,8 @@ class Collection(Conversation):
             session: one session; None for all.
             user: whose; None for what has no user, `ANY` for everybody's.
             vector: the query's vector, `[d]`, made elsewhere with the collection's embedder.
-            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor.
+            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor. A number
+                needs something to measure from: a query in another mode than `lexical`, or a vector.
             explain: put the parts of the score into `_vx_scoring`.
 
         Returns:
@@ -310,7 +311,7 @@ class Collection(Conversation):
         return self._engine.core.sessions(reach(_validate.user(user), None), _clock.now())
 
     def users(self) -> list[str]:
-        """Return the names of all users who own something that has not expired."""
+        """Return the names of the users who own something that has not expired."""
         return self._engine.core.users(_clock.now())
 
     def clear(self) -> int:
