@@ -1,8 +1,8 @@
-"""Names of sessions and users in which everything has expired."""
+"""Names and ids of what has expired but is not deleted yet."""
 
 import pytest
 
-from retentive import ANY
+from retentive import ANY, ConflictError
 
 LONG_AGO = "2020-01-01"
 
@@ -32,3 +32,11 @@ def test_names_are_the_same_after_expire_ran(partly_expired):
     before = partly_expired.sessions(ANY), partly_expired.users()
     assert partly_expired.expire() == 4
     assert (partly_expired.sessions(ANY), partly_expired.users()) == before
+
+
+def test_id_of_an_expired_memory_is_free_after_expire_and_the_error_says_so(memory_db):
+    memory_db.remember("old", id="profile", timestamp=LONG_AGO, ttl_days=1)
+    with pytest.raises(ConflictError, match=r"expired.*expire\(\)"):
+        memory_db.remember("new", id="profile")
+    assert memory_db.expire() == 1
+    assert memory_db.remember("new", id="profile") == "profile"
