@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from retentive import _validate
-from retentive._errors import RetentiveError
 from retentive._vectors import same_dimension
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ Progress: TypeAlias = Callable[[int, int | None], object]
 
 TRANSACTION = 1_000
 BATCH = 250  # texts an embedder gets at once
-
-_BEGINNING_OF_TIME = -(2**62)
 
 
 class Item(NamedTuple):
@@ -48,13 +45,10 @@ class Bulk:
         self._engine = engine
         self._total = total
         self._progress = progress
-        self._sent: list[NewMemory] = []
 
     def commit(self, items: Sequence[Item], now: int) -> None:
         """Store items in one transaction."""
-        self._sent = [item.memory for item in items]
-        self.ids += self._engine.core.remember(self._sent, now)
-        self._sent = []
+        self._engine.core.remember([item.memory for item in items], now, self.ids)
         if self._progress is not None:
             self._progress(len(self.ids), self._total)
 
@@ -65,21 +59,9 @@ class Bulk:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            count = len(self.ids) + (0 if isinstance(error, RetentiveError) else self._committed_uncounted())
+            count = len(self.ids)
             error.add_note(f"{count} were stored before this, in order")
             error.stored = count  # type: ignore[attr-defined]
-
-    def _committed_uncounted(self) -> int:
-        """Return how many the last transaction stored: Ctrl-C during a commit is raised only when it has returned."""
-        if not self._sent:
-            return 0
-        try:
-            found = self._engine.core.get([memory["id"] for memory in self._sent], _BEGINNING_OF_TIME)
-        except RetentiveError:
-            return 0
-        # The time tells a row of this transaction from one that the same id had before.
-        ours = any(row is not None and row.ts == sent["ts"] for row, sent in zip(found, self._sent, strict=True))
-        return len(self._sent) if ours else 0
 
 
 def embed(engine: Engine, items: Sequence[Item]) -> None:

@@ -25,7 +25,9 @@ def remember(engine: Engine, settings: ConversationMemory, check: bool | None, f
     memory["vectors"] = engine.embedding.documents([rendered(memory)])[0]
     if judged:
         _judge.apply(engine, settings, memory, now)
-    return engine.core.remember([memory], now)[0]
+    ids: list[str] = []
+    engine.core.remember([memory], now, ids)
+    return ids[0]
 
 
 def new_memory(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use retentive_core::engine::{Engine, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::Durability;
@@ -87,9 +87,17 @@ impl Core {
         call(py, |interrupt| self.0.model(interrupt))
     }
 
-    fn remember(&self, py: Python<'_>, memories: Vec<Given<engine::NewMemory>>, now: i64) -> PyResult<Vec<String>> {
+    /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.
+    fn remember(
+        &self,
+        py: Python<'_>,
+        memories: Vec<Given<engine::NewMemory>>,
+        now: i64,
+        ids: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
         let memories = given(memories);
-        call(py, |interrupt| self.0.remember(memories, now, interrupt))
+        let stored = call(py, |interrupt| self.0.remember(memories, now, interrupt))?;
+        stored.into_iter().try_for_each(|id| ids.append(id))
     }
 
     #[pyo3(signature = (text, vector, user, session, limit, now))]
