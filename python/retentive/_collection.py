@@ -105,14 +105,17 @@ class Collection(Conversation):
 
     @property
     def memory(self) -> ConversationMemory:
-        """The `ConversationMemory` whose settings the methods use; can be set."""
+        """The `ConversationMemory` whose settings the methods use; can be set.
+
+        Settings of another collection are copied: what is set here always acts on this collection.
+        """
         return self._memory
 
     @memory.setter
     def memory(self, memory: ConversationMemory) -> None:
         if not isinstance(memory, ConversationMemory):
             raise InvalidInputError(f"memory is {_validate.shown(memory)}, expected a ConversationMemory")
-        self._memory = memory
+        self._memory = memory.bound_to(self._engine)
 
     @property
     def _settings(self) -> ConversationMemory:
@@ -219,7 +222,8 @@ class Collection(Conversation):
             session: one session; None for all.
             user: whose; None for what has no user, `ANY` for everybody's.
             vector: the query's vector, `[d]`, made elsewhere with the collection's embedder.
-            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor.
+            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor. A number
+                needs something to measure from: a query in another mode than `lexical`, or a vector.
             explain: put the parts of the score into `_vx_scoring`.
 
         Returns:
@@ -300,12 +304,15 @@ class Collection(Conversation):
         return self._engine.core.count(within, _json.filter_text(filter), _clock.now())
 
     def sessions(self, user: User = None) -> list[str]:
-        """Return the names of a user's sessions, or of those without a user; `ANY` for all."""
-        return self._engine.core.sessions(reach(_validate.user(user), None))
+        """Return the names of a user's sessions, or of those without a user; `ANY` for all.
+
+        A session in which everything has expired is not among them.
+        """
+        return self._engine.core.sessions(reach(_validate.user(user), None), _clock.now())
 
     def users(self) -> list[str]:
-        """Return the names of all users."""
-        return self._engine.core.users()
+        """Return the names of the users who own something that has not expired."""
+        return self._engine.core.users(_clock.now())
 
     def clear(self) -> int:
         """Delete everything, for good; return how much there was."""

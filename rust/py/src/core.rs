@@ -236,12 +236,12 @@ impl Core {
         call(py, |interrupt| self.0.count(&reach.0, filter, now, interrupt))
     }
 
-    fn sessions(&self, py: Python<'_>, reach: Given<engine::Reach>) -> PyResult<Vec<String>> {
-        call(py, |interrupt| self.0.sessions(&reach.0, interrupt))
+    fn sessions(&self, py: Python<'_>, reach: Given<engine::Reach>, now: i64) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.sessions(&reach.0, now, interrupt))
     }
 
-    fn users(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        call(py, |interrupt| self.0.users(interrupt))
+    fn users(&self, py: Python<'_>, now: i64) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.users(now, interrupt))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -18,5 +18,7 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
-    use crate::packing::{Packed, estimate_tokens, feedback_score, pack_context, select, validate_filter};
+    use crate::packing::{
+        Packed, estimate_tokens, feedback_score, pack_context, select, validate_filter, validate_signals,
+    };
 }
