@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from retentive import CorruptError, StoreError, VersionError
+from retentive import Collection, CorruptError, StoreError, VersionError
 
 
 def made_by(tmp_path, statements):
@@ -74,18 +74,25 @@ def snapshot(db, ids):
              "sessions": lambda: db.sessions(ANY), "filter": lambda: rows(db.search(filter={"n": 3}, limit=9))}
     for s in ("alpha", "beta"):
         calls |= {("turns", s): lambda s=s: rows(db.turns(s)),
-                  ("recall", s): lambda s=s: rows(db.recall("cats and birds", session=s, **ALL)),
-                  ("context", s): lambda s=s: db.context("cats", session=s, token_budget=300, now=NOW).text}
+                  ("recall", s): lambda s=s: rows(db.recall("cats and birds", session=s, **ALL))}
     for u in ("ann", "bo"):
         calls |= {("facts", u): lambda u=u: rows(db.facts(user=u)),
                   ("of user", u): lambda u=u: rows(db.recall("where", user=u, **ALL))}
-    for id in ids:  # a look-up may miss a row whose index entry is damaged: said in docs/format.md
+    for id in ids:
         calls[id] = lambda id=id: [(rows([row]), row.vector.tobytes()) for row in db.get([id], vectors=True)]
     return {name: answer(call) for name, call in calls.items()}
 
 
+def missing_some(found, right):
+    rest = iter(right)
+    return isinstance(found, list) and all(row in rest for row in found)
+
+
 def wrong(right, now, ids):
-    return [name for name in right if now[name] not in (None, right[name]) and not (name in ids and now[name] == [])]
+    # What a damaged index hides from a look-up by id, key or turn is found by verify(): docs/format.md.
+    looked_up = {*ids, *(name for name in right if name[0] in ("turns", "facts"))}
+    return [name for name in right if now[name] not in (None, right[name])
+            and not (name in looked_up and missing_some(now[name], right[name]))]
 """
 
 FILL = SNAPSHOT + """
@@ -151,7 +158,7 @@ def told_by(child, offsets):
 
 def test_a_flipped_byte_anywhere_is_a_typed_error_or_changes_nothing(filled, start):
     size = (filled / "test.db").stat().st_size
-    offsets = sorted({*range(0, 100, 3), *random.Random(7).sample(range(size), 260)})
+    offsets = sorted({*range(0, 100, 7), *random.Random(7).sample(range(size), 160)})
     assert told_by(start(FLIP), offsets) == ["opened True"]
 
 
@@ -208,6 +215,43 @@ except StoreError as error:
         assert run(check) == ["True"], offset
 
 
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="this SQLite cannot read our tables")
+def test_an_index_that_leads_to_a_neighbours_rows_is_damage(tmp_path, embedder, run):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        for owner in ("ann", "bo", "cy"):
+            db.remember(f"{owner} said so", session=owner)
+            db.remember(f"{owner} lives in Rome", session=owner, kind="fact", key="city")
+    run("""
+import sqlite3
+def rewrite(old, new):
+    raw = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
+    raw.execute("PRAGMA writable_schema=ON")
+    raw.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name IN ('memory_turn', 'memory_key')",
+                (f"({old}", f"({new}"))
+    raw.execute(f"PRAGMA schema_version={raw.execute('PRAGMA schema_version').fetchone()[0] + 1}")
+    raw.close()
+for column in ("scope", "partition"):
+    rewrite(column, column + "+1")
+raw = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
+raw.execute("REINDEX memory_turn")
+raw.execute("REINDEX memory_key")
+raw.close()
+for column in ("scope", "partition"):
+    rewrite(column + "+1", column)
+""")
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        for call in (
+            lambda: db.turns("bo"),
+            lambda: db.turns("bo", limit=1),
+            lambda: db.fact("city", session="bo"),
+            lambda: db.facts(session="bo"),
+            lambda: db.context("who said so", session="bo"),
+        ):
+            with pytest.raises(CorruptError):
+                call()
+        assert db.count() == 6
+
+
 def test_a_copy_beside_it_is_a_collection_of_its_own(filled, run):
     shutil.copy(filled / "test.db", filled / "copy.db")
     told = run("""
@@ -219,8 +263,6 @@ tell(copy.count(session="alpha"), opened().count(session="alpha"))
 
 
 def test_every_store_error_names_the_file(tmp_path, embedder):
-    from retentive import Collection
-
     (tmp_path / "test.db").write_bytes(b"not a database" * 100)
     with pytest.raises(StoreError) as caught:
         Collection("test", path=tmp_path, embedder=embedder)
