@@ -1,4 +1,4 @@
-"""Files that are not ours, newer, cut, or changed outside of retentive: a typed error with the path, never a wrong row."""
+"""Files that are not ours, newer, cut, or changed by others: a typed error with the path, never a wrong row."""
 
 import random
 import shutil
@@ -95,7 +95,9 @@ def wrong(right, now, ids):
             and not (name in looked_up and missing_some(now[name], right[name]))]
 """
 
-FILL = SNAPSHOT + """
+FILL = (
+    SNAPSHOT
+    + """
 import pickle
 then = {"timestamp": "2024-01-01T00:00:00+00:00"}
 db = opened()
@@ -116,8 +118,11 @@ with open(f"{folder}/right", "wb") as out:
     pickle.dump((kept, snapshot(db, kept)), out)
 db.close()
 """
+)
 
-FLIP = SNAPSHOT + """
+FLIP = (
+    SNAPSHOT
+    + """
 import pickle
 with open(f"{folder}/right", "rb") as right:
     ids, right = pickle.load(right)
@@ -142,6 +147,7 @@ for offset in map(int, sys.stdin.read().split()):
             os.unlink(f"{folder}/test.db{log}")
 tell("opened", opens > 0)
 """
+)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What was deleted is in no file: byte searches by another process, beside readers, after kills."""
 
+import itertools
 import random
 import struct
 
@@ -33,7 +34,7 @@ wait()
 
 @pytest.fixture
 def found(start):
-    """Which of these are in the collection's files: searched by another process, since only SQLite may open them here."""
+    """Which of these are in the files: searched by another process, since only SQLite may open them here."""
 
     def found(needles):
         child = start(FIND)
@@ -193,4 +194,4 @@ def test_numbers_of_vectors_are_erased_bit_by_bit(db, found):
     needles = [struct.pack("<f", value) for value in vector]
     assert len(found(needles)) >= 64
     db.forget("s")
-    assert found([needle + other for needle, other in zip(needles, needles[1:], strict=False)]) == []
+    assert found([needle + other for needle, other in itertools.pairwise(needles)]) == []

@@ -31,26 +31,26 @@ def at_once(count, job):
         return list(pool.map(begin, range(count)))
 
 
-def correct(db, id, text):
+def correct(db, first, text):
     try:
-        return db.feedback(id, "corrected", correction=text)
+        return db.feedback(first, "corrected", correction=text)
     except ConflictError:
         return None
 
 
 @pytest.mark.parametrize("kind", ["fact", "turn"])
 def test_32_threads_correcting_one_memory_leave_one_tip(db, kind):
-    id = db.remember("the first", session="s", kind=kind)
-    made = [new for new in at_once(32, lambda n: correct(db, id, f"correction {n}")) if new]
-    chain = db.history(id)
-    assert [memory.id for memory in chain][0] == id
+    first = db.remember("the first", session="s", kind=kind)
+    made = [new for new in at_once(32, lambda n: correct(db, first, f"correction {n}")) if new]
+    chain = db.history(first)
+    assert chain[0].id == first
     assert sorted(memory.id for memory in chain[1:]) == sorted(made)
     assert [memory.superseded_by for memory in chain] == [*[memory.id for memory in chain[1:]], None]
     assert db.recall("the first correction", session="s", limit=50, min_relevance=None).ids == [chain[-1].id]
 
 
 def test_processes_correcting_one_memory_leave_one_tip(db, start):
-    id = db.remember("the first", session="s", kind="fact")
+    first = db.remember("the first", session="s", kind="fact")
     code = """
 db, made = opened(), 0
 for i in range(8):
@@ -60,9 +60,9 @@ for i in range(8):
         pass
 tell(made)
 """
-    children = [start(code, id, f"process {i}") for i in range(4)]
+    children = [start(code, first, f"process {i}") for i in range(4)]
     made = sum(int(child.communicate(timeout=60)[0]) for child in children)
-    chain = db.history(id)
+    chain = db.history(first)
     assert len(chain) == 1 + made
     assert [memory.superseded_by for memory in chain] == [*[memory.id for memory in chain[1:]], None]
     assert len(db.recall("the first process", session="s", limit=50, min_relevance=None)) == 1
@@ -110,7 +110,7 @@ def test_callables_that_use_the_collection_sleep_raise_and_start_threads_never_d
     def count(text):
         calls["count"] += 1
         if calls["count"] % 50 == 0:
-            in_a_thread(lambda: db.count())
+            in_a_thread(db.count)
         return len(text) // 4 + 1
 
     def summarize(turns):
@@ -136,8 +136,8 @@ def test_callables_that_use_the_collection_sleep_raise_and_start_threads_never_d
 
 
 def test_closing_while_others_work_answers_or_says_closed(tmp_path, embedder):
-    for round in range(5):
-        db = Collection(f"c{round}", path=tmp_path, embedder=embedder)
+    for number in range(5):
+        db = Collection(f"c{number}", path=tmp_path, embedder=embedder)
         db.remember("here", session="s")
 
         def work(number, db=db):
@@ -155,7 +155,7 @@ def test_closing_while_others_work_answers_or_says_closed(tmp_path, embedder):
             return done
 
         stored = sum(at_once(6, work))
-        with Collection(f"c{round}", path=tmp_path, embedder=embedder) as again:
+        with Collection(f"c{number}", path=tmp_path, embedder=embedder) as again:
             assert stored + 1 == again.count()
 
 
