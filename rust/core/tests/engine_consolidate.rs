@@ -52,7 +52,7 @@ fn facts_and_the_deletion_of_their_turns_come_together() {
 #[test]
 fn turns_that_are_kept_are_not_summarised_again() {
     let db = open(None);
-    let turns = talk(db, 4);
+    let turns = talk(&db, 4);
     let facts = vec![(fact("a", "they counted"), turns[..2].to_vec())];
     db.commit_consolidation(&turns[..2], facts, false, NOW, &go).unwrap().unwrap();
     assert_eq!(ids(&db.consolidation_batch(&batch(0, 40), &go).unwrap()), turns[2..]);
@@ -77,7 +77,7 @@ fn a_batch_that_changed_meanwhile_stores_nothing() {
 #[test]
 fn a_fact_that_cannot_be_stored_leaves_the_turns() {
     let db = open(None);
-    let turns = talk(db, 2);
+    let turns = talk(&db, 2);
     let bad = retentive_core::engine::NewMemory { id: turns[0].clone(), ..fact("a", "an id in use") };
     let failed = db.commit_consolidation(&turns, vec![(bad, turns.clone())], true, NOW, &go);
     assert!(matches!(failed, Err(Error::Conflict(_))));
