@@ -83,6 +83,7 @@ fn the_pool_follows_the_limit_or_the_budget() {
 fn nothing_relevant_is_an_answer() {
     let db = open(None);
     db.add(said("a", "the cat sat on the mat"));
+    db.remember((1..10).map(|n| said("a", &format!("{n} mice"))).collect(), NOW, &go).unwrap();
     let asked =
         |query: &str, floor: f64| db.ranked(&RecallRequest { refusal_floor: Some(floor), ..ask(query, session("a")) });
     assert!(asked("quarterly revenue forecast", 0.9).refused);
