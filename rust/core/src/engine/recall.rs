@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, Columns, feedback_then, query_terms};
+use super::columns::{Asked, Columns, feedback_then, query_terms, query_tokens};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::record;
@@ -17,7 +17,9 @@ use crate::rank::explain::explain;
 use crate::rank::language::Language;
 use crate::rank::refuse::nothing_relevant;
 use crate::rank::relevance::{Relevance, relevance};
-use crate::rank::scene::{Query, Scene};
+use crate::rank::query::Query;
+use crate::rank::scene::Scene;
+use crate::rank::term_weights::QueryTokens;
 use crate::rank::weights::Weights;
 use crate::store::{Interrupt, Seq};
 use crate::vector::quantise::{Quantised, quantise_unit};
@@ -39,12 +41,13 @@ pub(super) struct Plan<'a> {
     weights: Weights,
     terms: Vec<(u64, u32)>,
     quantised: Option<Quantised>,
-    language: Option<&'static Language>,
+    tokens: Option<QueryTokens>,
+    query: Query,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let mut weights = Weights::default();
+        let mut weights = Weights::beside(request.settings.dense_weight as f32);
         for (name, weight) in &request.settings.signals {
             weights.set(name, *weight as f32)?;
         }
@@ -54,15 +57,17 @@ impl<'a> Plan<'a> {
             now: request.now,
             as_of: request.as_of,
         };
+        let language = Language::of(engine.analyzer.language());
         Ok(Self {
             request,
             reach,
-            admission,
             filter: filter::parse(request.filter.as_deref())?,
             weights: weights.in_mode(request.mode),
             terms: query_terms(&engine.analyzer, &request.query),
             quantised: request.vector.as_deref().and_then(quantise_unit),
-            language: Language::of(engine.analyzer.language()),
+            tokens: query_tokens(&engine.analyzer, request),
+            query: Query::read(&request.query, admission.instant(), language),
+            admission,
         })
     }
 
@@ -73,10 +78,10 @@ impl<'a> Plan<'a> {
         if gathered.len() == 0 {
             return Ok(Some(Ranked::default()));
         }
-        let query = Query { text: &self.request.query, now: self.admission.instant(), language: self.language };
-        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref() };
-        let columns = Columns::new(&gathered, &asked)?.with_thread(&gathered, self.request.settings.sitting_gap_us);
-        let scene = columns.scene(&query);
+        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: self.tokens.as_ref() };
+        let mut columns = Columns::new(&gathered, &asked)?;
+        columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
+        let scene = columns.scene(&self.query);
         if self.refuses(&scene) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
@@ -112,12 +117,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The codes of the roles whose turns are recalled; `None`: all.
-    fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u16>> {
+    fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u32>> {
         let roles = self.request.settings.recall_roles.as_ref()?;
-        Some(roles.iter().filter_map(|role| part.partition.role_named(role)).collect())
+        Some(roles.iter().filter_map(|role| part.partition.roles().code(role)).collect())
     }
 
-    fn is_candidate(&self, entry: &Entry, roles: Option<&[u16]>) -> bool {
+    fn is_candidate(&self, entry: &Entry, roles: Option<&[u32]>) -> bool {
         let by_policy = entry.kind != Kind::Turn
             || (entry.words >= self.request.settings.recall_min_words
                 && roles.is_none_or(|roles| roles.contains(&entry.role)));

@@ -89,6 +89,8 @@ pub struct Reach {
 pub struct RecallRequest {
     pub query: String,
     pub vector: Option<Vec<f32>>,
+    /// Each token's vector and the characters that it covers, where the query vector is to be weighted by the scope's statistics.
+    pub query_terms: Option<(Vec<Vec<f32>>, Vec<(usize, usize)>)>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.

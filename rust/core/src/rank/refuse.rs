@@ -1,5 +1,4 @@
 //! "Nothing relevant" is an answer.
-use super::language::{dates, talk};
 use super::scene::Scene;
 
 /// What words add to the similarity when they cover the whole query.
@@ -20,9 +19,7 @@ pub fn best_evidence(scene: &Scene) -> f32 {
 #[must_use]
 pub fn nothing_relevant(scene: &Scene, floor: f32) -> bool {
     let query = scene.query;
-    best_evidence(scene) < floor
-        && !dates::names_a_date(query.text, query.language)
-        && !talk::names_earlier_talk(query.text, query.language)
+    best_evidence(scene) < floor && !query.names_time && !query.names_earlier_talk
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Likeness of meaning: `mm(cosine)`.
+//! Likeness of meaning: `mm(cosine)`, with the query vector that the scope's statistics weight, where the embedder has one.
 use super::{Signal, Stage};
 use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
@@ -16,8 +16,9 @@ impl Signal for Dense {
         Stage::Base
     }
 
-    fn default_weight(&self) -> f32 {
-        0.5
+    /// What the embedder says its cosine is worth.
+    fn default_weight(&self, dense_weight: f32) -> f32 {
+        dense_weight
     }
 
     fn silent_in(&self, mode: Mode) -> bool {
@@ -25,7 +26,7 @@ impl Signal for Dense {
     }
 
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
-        let mut values = scene.cosine.map_or_else(|| vec![0.0; scene.len()], <[f32]>::to_vec);
+        let mut values = scene.weighted_cosine.or(scene.cosine).map_or_else(|| vec![0.0; scene.len()], <[f32]>::to_vec);
         min_max(&mut values);
         values
     }

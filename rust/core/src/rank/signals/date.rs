@@ -1,0 +1,77 @@
+//! A question that names a day is answered by what was said on it, or by what speaks of it.
+use super::{Signal, Stage};
+use crate::model::Period;
+use crate::rank::language::calendar::day_of;
+use crate::rank::scene::Scene;
+
+/// How much a memory counts that was said in the period: the shorter the period, the more that tells.
+const DAY: f32 = 1.0;
+const MONTH: f32 = 0.5;
+const YEAR: f32 = 0.3;
+/// The longest periods that count as a day, and as a month (a season).
+const DAY_DAYS: i32 = 10;
+const MONTH_DAYS: i32 = 100;
+/// People talk about a day for another week: from this to that.
+const DAY_AFTER: f32 = 0.75;
+const WEEK_AFTER: f32 = 0.5;
+const WEEK: i32 = 7;
+/// A memory whose own words mean the period counts more than one that was said then.
+const SPOKEN: f32 = 1.3;
+
+#[derive(Debug)]
+pub struct Date;
+
+impl Signal for Date {
+    fn name(&self) -> &'static str {
+        "date"
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::Added
+    }
+
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
+        0.6
+    }
+
+    fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
+        let asked = &scene.query.periods;
+        if asked.is_empty() {
+            return vec![0.0; scene.len()];
+        }
+        let best = |of: &dyn Fn(&Period) -> f32| asked.iter().map(of).fold(0.0, f32::max);
+        let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said(day_of(*ts), period))).collect();
+        for (row, periods) in scene.periods {
+            let meant = periods.iter().map(|own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
+            if let Some(value) = values.get_mut(*row as usize) {
+                *value = value.max(meant);
+            }
+        }
+        values
+    }
+}
+
+fn level(days: i32) -> f32 {
+    match days {
+        ..=DAY_DAYS => DAY,
+        ..=MONTH_DAYS => MONTH,
+        _ => YEAR,
+    }
+}
+
+/// What a memory counts that was said on the day.
+fn said(day: i32, period: &Period) -> f32 {
+    let after = day - period.last;
+    if (period.first..=period.last).contains(&day) {
+        level(period.days())
+    } else if (1..=WEEK).contains(&after) && period.days() <= DAY_DAYS {
+        DAY_AFTER - (DAY_AFTER - WEEK_AFTER) * (after - 1) as f32 / (WEEK - 1) as f32
+    } else {
+        0.0
+    }
+}
+
+/// What a memory counts whose own words mean a period: by the longer of the two.
+fn spoken(own: &Period, period: &Period) -> f32 {
+    if own.overlaps(period) { SPOKEN * level(own.days().max(period.days())) } else { 0.0 }
+}
