@@ -82,14 +82,23 @@ impl<'a> Plan<'a> {
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
-        if self.refuses(&scene) {
+        let plain = self.plain_cosine(&gathered)?;
+        let similarity = plain.as_deref().or(scene.cosine);
+        if self.refuses(&Scene { cosine: similarity, ..scene }) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
         let relevance = relevance(&scene, &self.weights);
         let candidates = self.candidates(view, &gathered, left_out)?;
-        let candidates = self.similar_enough(view, &gathered, &columns, candidates)?;
+        let candidates = self.similar_enough(view, &gathered, similarity, candidates)?;
         let blended = self.blended(&gathered, &columns, &relevance, &candidates, line_tokens);
         self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
+    }
+
+    /// The cosine with the plain query vector, where something depends on it and the ranking went by another one.
+    fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
+        let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
+        let plain = self.quantised.as_ref().filter(|_| has_cutoff && self.tokens.is_some());
+        plain.map(|plain| gathered.dense(plain)).transpose()
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
@@ -133,10 +142,10 @@ impl<'a> Plan<'a> {
         &self,
         view: &View,
         gathered: &Gathered,
-        columns: &Columns,
+        similarity: Option<&[f32]>,
         candidates: Vec<u32>,
     ) -> Result<Vec<u32>> {
-        match (self.request.min_relevance, &self.request.vector, &columns.cosine) {
+        match (self.request.min_relevance, &self.request.vector, similarity) {
             (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, candidates),
             _ => Ok(candidates),
         }

@@ -19,7 +19,7 @@ pub fn best_evidence(scene: &Scene) -> f32 {
 #[must_use]
 pub fn nothing_relevant(scene: &Scene, floor: f32) -> bool {
     let query = scene.query;
-    best_evidence(scene) < floor && !query.names_time && !query.names_earlier_talk
+    best_evidence(scene) < floor && !query.names_date && !query.names_earlier_talk
 }
 
 #[cfg(test)]

@@ -102,6 +102,10 @@ impl Sample {
         self.kind.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+
     pub fn avg_len(&self) -> f32 {
         self.doc_len.iter().sum::<u32>() as f32 / self.len().max(1) as f32
     }
@@ -167,7 +171,6 @@ impl View<'_> {
         Scene {
             query: &self.query,
             cosine: sample.cosine.as_deref(),
-            weighted_cosine: None,
             matches: &self.matches,
             doc_len: &sample.doc_len,
             avg_len: sample.avg_len(),

@@ -26,7 +26,9 @@ pub enum Sense {
 pub struct Times {
     /// Rising, without repetition.
     pub periods: Vec<Period>,
-    /// It names a date, or a time that cannot be told from it alone ("how many days ago", "for three weeks").
+    /// It names a date, also one that cannot be told from it alone ("how many days ago").
+    pub names_date: bool,
+    /// It names a date or a span of time ("for three weeks").
     pub names_time: bool,
 }
 
@@ -41,14 +43,15 @@ pub fn times(text: &str, words: &[Word], today: i32, sense: Sense, language: Opt
         let meanings = words.iter().map(|word| language.lexicon.get(&word.lower)).collect();
         let reader = Reader { words, meanings, dates: &language.dates, in_digits: &in_digits, today, sense };
         read = reader.read(&mut times.periods);
-        times.names_time = reader.counts_time();
+        (times.names_date, times.names_time) = (reader.counts_back(), reader.counts_time());
     }
     let is_read = |start: usize| read.iter().any(|(from, to)| (*from..*to).contains(&start));
     times.periods.extend(in_digits.iter().filter(|(start, _)| !is_read(*start)).map(|(_, period)| *period));
     times.periods.sort_unstable();
     times.periods.dedup();
     times.periods.truncate(MOST);
-    times.names_time |= !times.periods.is_empty();
+    times.names_date |= !times.periods.is_empty();
+    times.names_time |= times.names_date;
     times
 }
 
@@ -91,13 +94,18 @@ impl Reader<'_> {
         read
     }
 
-    /// Whether a number stands before a unit, or a unit before "ago".
+    /// Whether a unit stands before "ago".
+    fn counts_back(&self) -> bool {
+        self.units().any(|at| self.phrase_of(at + 1, self.dates.ago).is_some())
+    }
+
+    /// Whether a number stands before a unit.
     fn counts_time(&self) -> bool {
-        (0..self.words.len()).any(|at| {
-            matches!(self.meaning(at), Some(Meaning::Unit(_)))
-                && (at.checked_sub(1).is_some_and(|before| self.number(before).is_some())
-                    || self.phrase_of(at + 1, self.dates.ago).is_some())
-        })
+        self.units().any(|at| at.checked_sub(1).is_some_and(|before| self.number(before).is_some()))
+    }
+
+    fn units(&self) -> impl Iterator<Item = usize> {
+        (0..self.words.len()).filter(|at| matches!(self.meaning(*at), Some(Meaning::Unit(_))))
     }
 
     fn date_at(&self, at: usize) -> Found<Vec<Period>> {

@@ -40,3 +40,31 @@ impl Signal for Cues {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::language::ENGLISH;
+    use crate::rank::sample::{Sample, close};
+
+    /// A time, a name, a short question, a long one, nothing.
+    fn parts(text: &str) -> Vec<f32> {
+        let sample = Sample {
+            text: text.to_owned(),
+            language: Some(&ENGLISH),
+            names_time: vec![true, false, false, false, false],
+            names_proper: vec![false, true, false, false, false],
+            question_share: vec![0.0, 0.9, 1.0, 1.0, 0.0],
+            tokens: vec![10, 10, 40, 41, 10],
+            ..Sample::of_turns(&[0.0; 5])
+        };
+        Cues.contribution(&sample.view().scene(), &[])
+    }
+
+    #[test]
+    fn when_asks_for_a_time_and_who_for_a_name() {
+        assert!(close(&parts("when was it"), &[0.15, 0.0, -0.1, 0.0, 0.0]));
+        assert!(close(&parts("who was it"), &[0.0, 0.2, -0.1, 0.0, 0.0]));
+        assert!(close(&parts("what was it"), &[0.0, 0.0, -0.1, 0.0, 0.0]));
+    }
+}
