@@ -169,11 +169,11 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
 
 /// The tokens of a query whose embedder gives them.
 pub(super) fn query_tokens(analyzer: &Analyzer, request: &RecallRequest) -> Option<QueryTokens> {
-    let (vectors, spans) = request.query_terms.clone()?;
+    let given = request.query_terms.as_ref()?;
     let starts: Vec<usize> = request.query.char_indices().map(|(at, _)| at).chain([request.query.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(request.query.len());
-    let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    Some(QueryTokens::new(vectors, &spans, &analyzer.query_terms(&request.query)))
+    let spans: Vec<Range<usize>> = given.spans.iter().map(|(start, end)| byte(*start)..byte(*end)).collect();
+    Some(QueryTokens::new(given.vectors.clone(), &spans, &analyzer.query_terms(&request.query)))
 }
 
 /// The feedback that a memory had at the instant the read answers for.

@@ -15,9 +15,9 @@ use crate::partition::Entry;
 use crate::rank::blend::{Blend, PoolSize, Pooled, blend, pool, within_gap};
 use crate::rank::explain::explain;
 use crate::rank::language::Language;
+use crate::rank::query::Query;
 use crate::rank::refuse::nothing_relevant;
 use crate::rank::relevance::{Relevance, relevance};
-use crate::rank::query::Query;
 use crate::rank::scene::Scene;
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::weights::Weights;
@@ -30,6 +30,20 @@ impl Engine {
         let plan = Plan::new(self, request, request.reach.clone())?;
         self.snapshot(interrupt, |view| plan.rank(view, &HashSet::new(), 0))
     }
+}
+
+/// `InvalidInput` for a name that is no signal, or a weight that is none.
+pub fn validate_signals(signals: &[(String, f64)]) -> Result<()> {
+    weights(0.5, signals).map(drop)
+}
+
+/// The defaults beside the embedder, and what differs from them.
+fn weights(dense_weight: f64, signals: &[(String, f64)]) -> Result<Weights> {
+    let mut weights = Weights::beside(dense_weight as f32);
+    for (name, weight) in signals {
+        weights.set(name, *weight as f32)?;
+    }
+    Ok(weights)
 }
 
 /// What of a recall can be known before its transaction.
@@ -47,10 +61,7 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let mut weights = Weights::beside(request.settings.dense_weight as f32);
-        for (name, weight) in &request.settings.signals {
-            weights.set(name, *weight as f32)?;
-        }
+        let weights = weights(request.settings.dense_weight, &request.settings.signals)?;
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
@@ -102,7 +113,9 @@ impl<'a> Plan<'a> {
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
-        self.request.refusal_floor.is_some_and(|floor| scene.cosine.is_some() && nothing_relevant(scene, floor as f32))
+        // No floor was calibrated without similarities: then what shares no word with the query at all is no answer.
+        let floor = |floor: f64| if scene.cosine.is_some() { floor as f32 } else { f32::MIN_POSITIVE };
+        self.request.refusal_floor.is_some_and(|given| nothing_relevant(scene, floor(given)))
     }
 
     /// The rows of S that kinds, policy and exclusions leave.

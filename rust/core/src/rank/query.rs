@@ -1,7 +1,7 @@
 //! A query as ranking understands it: what its words say beyond their meaning, read once.
 use super::language::asks::{Asks, asks};
-use super::language::calendar::day_of;
 use super::language::dates::{Sense, times};
+use super::language::periods::day_of;
 use super::language::talk::names_earlier_talk;
 use super::language::{Language, words};
 use crate::model::Period;

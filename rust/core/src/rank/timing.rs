@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::blend::{Blend, Columns, PoolSize, blend, pool};
-use super::relevance::relevance;
 use super::query::Query;
+use super::relevance::relevance;
 use super::sample::Sample;
 use super::signals::SIGNALS;
 use super::weights::Weights;

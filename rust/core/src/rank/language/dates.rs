@@ -1,10 +1,10 @@
 //! Which days a text speaks of, told from the day on which it was said or asked.
-use super::calendar::{date, month, weekday, year_and_month};
+use super::Language;
 use super::digits::{self, year_number};
 use super::lexicon::{DateWords, Lexicon, Meaning, Unit};
+use super::periods::{date, month, weekday, year_and_month};
 use super::relative::{self, Direction, closest_weekday};
 use super::words::{Word, phrase};
-use super::{Language, calendar};
 use crate::model::Period;
 
 /// The most periods that are kept of one text.
@@ -260,7 +260,7 @@ impl Reader<'_> {
         let own = year_and_month(self.today).0;
         let near: Vec<Period> = (own - 1..=own + 1).filter_map(|year| written.in_year(year)).collect();
         let today = Period::day(self.today);
-        if let Some(now) = near.iter().find(|period| direction.is_none() && period.overlaps(&today)) {
+        if let Some(now) = near.iter().find(|period| direction.is_none() && period.overlaps(today)) {
             return vec![*now];
         }
         let past = near.iter().rfind(|period| period.last < self.today).copied();
@@ -366,12 +366,6 @@ impl Lexicon {
     pub(super) fn is_calendar(&self, word: &str) -> bool {
         matches!(self.get(word), Some(Meaning::Month(_) | Meaning::MaybeMonth(_) | Meaning::Weekday(_)))
     }
-}
-
-/// Times of a text on their own, for tests and callers without words at hand.
-#[must_use]
-pub fn times_of(text: &str, ts_us: i64, sense: Sense, language: Option<&Language>) -> Times {
-    times(text, &super::words::words(text), calendar::day_of(ts_us), sense, language)
 }
 
 #[cfg(test)]

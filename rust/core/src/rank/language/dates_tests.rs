@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use super::super::calendar::{date, month, year};
+use super::super::periods::{date, month, year};
 use super::super::{ENGLISH, GERMAN, SPANISH};
 use super::*;
 
@@ -21,7 +21,11 @@ fn between(from: (i32, i32), to: (i32, i32)) -> Period {
 }
 
 fn read(text: &str, sense: Sense, language: &Language) -> Vec<Period> {
-    times(text, &super::super::words::words(text), today(), sense, Some(language)).periods
+    found(text, sense, Some(language)).periods
+}
+
+fn found(text: &str, sense: Sense, language: Option<&Language>) -> Times {
+    times(text, &super::super::words::words(text), today(), sense, language)
 }
 
 fn said(text: &str) -> Vec<Period> {
@@ -131,8 +135,8 @@ fn verbs_habits_and_spans_are_no_dates() {
 #[test]
 fn a_time_that_no_day_can_be_told_from_is_named() {
     let names = |text: &str| {
-        let found = times_of(text, 0, Sense::Asked, Some(&ENGLISH));
-        (found.names_date, found.names_time)
+        let times = found(text, Sense::Asked, Some(&ENGLISH));
+        (times.names_date, times.names_time)
     };
     assert_eq!(names("How many days ago did I call?"), (true, true));
     assert_eq!(names("I lived there for three years"), (false, true));
@@ -204,12 +208,12 @@ fn spanish_dates() {
 
 #[test]
 fn without_a_language_words_say_nothing() {
-    let found = times_of("yesterday, in May, on 2023-05-08", 0, Sense::Said, None);
-    assert_eq!(found.periods, [day(2023, 5, 8)]);
+    let times = found("yesterday, in May, on 2023-05-08", Sense::Said, None);
+    assert_eq!(times.periods, [day(2023, 5, 8)]);
 }
 
 #[test]
 fn a_long_text_keeps_so_many_periods_and_no_more() {
-    let text: String = (1900..2099).map(|year| format!("{year} ")).collect();
+    let text: String = (1900..2099).fold(String::new(), |text, year| text + &year.to_string() + " ");
     assert_eq!(said(&text).len(), MOST);
 }

@@ -31,7 +31,8 @@ impl Signal for Cues {
             Some(Asks::Name) => (scene.names_proper, NAME),
             _ => (&[][..], 0.0),
         };
-        let asks = scene.question_share.iter().zip(scene.tokens).map(|(share, tokens)| *share >= 1.0 && *tokens <= SHORT);
+        let asks =
+            scene.question_share.iter().zip(scene.tokens).map(|(share, tokens)| *share >= 1.0 && *tokens <= SHORT);
         asks.enumerate()
             .map(|(row, only_asks)| {
                 let held = if holds.get(row).copied().unwrap_or(false) { worth } else { 0.0 };

@@ -1,7 +1,7 @@
 //! A question that names a day is answered by what was said on it, or by what speaks of it.
 use super::{Signal, Stage};
 use crate::model::Period;
-use crate::rank::language::calendar::day_of;
+use crate::rank::language::periods::day_of;
 use crate::rank::scene::Scene;
 
 /// How much a memory counts that was said in the period: the shorter the period, the more that tells.
@@ -39,10 +39,10 @@ impl Signal for Date {
         if asked.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let best = |of: &dyn Fn(&Period) -> f32| asked.iter().map(of).fold(0.0, f32::max);
+        let best = |of: &dyn Fn(Period) -> f32| asked.iter().copied().map(of).fold(0.0, f32::max);
         let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said(day_of(*ts), period))).collect();
         for (row, periods) in scene.periods {
-            let meant = periods.iter().map(|own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
+            let meant = periods.iter().map(|&own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
             if let Some(value) = values.get_mut(*row as usize) {
                 *value = value.max(meant);
             }
@@ -52,15 +52,17 @@ impl Signal for Date {
 }
 
 fn level(days: i32) -> f32 {
-    match days {
-        ..=DAY_DAYS => DAY,
-        ..=MONTH_DAYS => MONTH,
-        _ => YEAR,
+    if days <= DAY_DAYS {
+        DAY
+    } else if days <= MONTH_DAYS {
+        MONTH
+    } else {
+        YEAR
     }
 }
 
 /// What a memory counts that was said on the day.
-fn said(day: i32, period: &Period) -> f32 {
+fn said(day: i32, period: Period) -> f32 {
     let after = day - period.last;
     if (period.first..=period.last).contains(&day) {
         level(period.days())
@@ -72,7 +74,7 @@ fn said(day: i32, period: &Period) -> f32 {
 }
 
 /// What a memory counts whose own words mean a period: by the longer of the two.
-fn spoken(own: &Period, period: &Period) -> f32 {
+fn spoken(own: Period, period: Period) -> f32 {
     if own.overlaps(period) { SPOKEN * level(own.days().max(period.days())) } else { 0.0 }
 }
 
@@ -80,13 +82,11 @@ fn spoken(own: &Period, period: &Period) -> f32 {
 mod tests {
     use super::*;
     use crate::rank::language::ENGLISH;
-    use crate::rank::language::calendar::{date, month, year};
+    use crate::rank::language::periods::{date, month, year};
     use crate::rank::sample::{Sample, close};
 
-    const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
-
     fn on(year: i32, month: i32, day: i32) -> i64 {
-        i64::from(date(year, month, day).unwrap_or_default()) * MICROSECONDS_A_DAY
+        i64::from(date(year, month, day).unwrap_or_default()) * crate::calendar::DAY
     }
 
     fn parts(text: &str, ts: &[i64], periods: Vec<(u32, Vec<Period>)>) -> Vec<f32> {

@@ -56,7 +56,8 @@ impl Signal for Window {
             }
             let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
             for row in touched.drain(..) {
-                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row)) {
+                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row))
+                {
                     *sum += term_weight(std::mem::take(tf), *len, avg_len, idf);
                 }
             }
