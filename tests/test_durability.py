@@ -125,7 +125,9 @@ else:
 tell("may not write")
 """
 
-READER = UNWRITABLE + """
+READER = (
+    UNWRITABLE
+    + """
 def answer(call):
     try:
         return call()
@@ -137,7 +139,7 @@ while wait().strip():
     tell(answer(lambda: len(db.turns("s"))), len(texts) if isinstance(texts, list) else texts)
 tell(answer(lambda: db.remember("refused")), answer(lambda: db.forget("s")))
 """
-
+)
 
 
 @pytest.fixture
@@ -179,10 +181,13 @@ def test_a_folder_that_cannot_be_written_is_read_and_shows_later_changes(start, 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs permissions of folders")
 def test_commits_that_could_not_be_seen_are_an_error(run, start, open_folder):
     run("db = opened(); db.remember('only in the log', session='s'); os._exit(0)")
-    told = run(UNWRITABLE + """
+    told = run(
+        UNWRITABLE
+        + """
 try:
     tell(opened().count())
 except StoreError as error:
     tell(error.path == f"{folder}/test.db", "-wal" in str(error))
-""")
+"""
+    )
     assert told in (["may not write", "True True"], ["may not write", "1"])

@@ -39,18 +39,23 @@ def uses(db, word):
 
 
 def test_parent_and_child_use_what_was_open_before(run):
-    told = run(FORKS + """
+    told = run(
+        FORKS
+        + """
 db = opened()
 db.remember("before", session="s")
 child = forked(lambda: uses(db, "child") and db.close() is None)
 tell(uses(db, "parent"), ended_well(child), uses(db, "later"))
 tell(sorted(turn.text for turn in db.turns("s")))
-""")
+"""
+    )
     assert told == ["True True True", "['before', 'child', 'later', 'parent']"]
 
 
 def test_forking_while_threads_write_read_and_load_never_hangs(run):
-    told = run(FORKS + """
+    told = run(
+        FORKS
+        + """
 import threading
 faulthandler.dump_traceback_later(55, exit=True)
 db, second = opened(durability="normal"), opened(durability="normal")
@@ -85,12 +90,15 @@ for thread in threads:
     thread.join()
 turns = [turn.turn for turn in db.turns("s")]
 tell(bad, failed, turns == list(range(101)))
-""")
+"""
+    )
     assert told == ["0 [] True"]
 
 
 def test_a_collection_in_memory_refuses_in_the_child_and_goes_on_in_the_parent(run):
-    told = run(FORKS + """
+    told = run(
+        FORKS
+        + """
 db = Collection("inside", embedder=HashEmbedder(64))
 id = db.remember("kept inside", session="s", kind="fact", key="k")
 
@@ -110,7 +118,8 @@ calls = [
 ]
 child = forked(lambda: all(refused(call) for call in calls) and db.close() is None)
 tell(ended_well(child), uses(db, "parent"))
-""")
+"""
+    )
     assert told == ["True True"]
 
 
@@ -135,7 +144,9 @@ tell(len(db.recall("what did the worker say", session="all", limit=5)))
 
 
 def test_a_callable_may_fork(run):
-    told = run(FORKS + """
+    told = run(
+        FORKS
+        + """
 children = []
 
 
@@ -149,5 +160,6 @@ db.memory = ConversationMemory(db, judge=judge)
 db.remember("the sky is blue", kind="fact", session="s")
 db.remember("the sky is grey", kind="fact", session="s")
 tell([ended_well(child) for child in children], [turn.text for turn in db.turns("s")])
-""")
-    assert told == ["[True] [\"from the judge's child\"]"]
+"""
+    )
+    assert told == ['[True] ["from the judge\'s child"]']
