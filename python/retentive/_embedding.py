@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from retentive import _parts
 from retentive._errors import DimensionError
-from retentive.embedders import Embedder, checked_documents, checked_query
+from retentive.embedders import Embedder, checked_documents, checked_query, checked_query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retentive._core import Core
-    from retentive._requests import Parts, Vector
+    from retentive._requests import Parts, QueryTerms, Vector
 
 # Fixed for ever: the store keeps the embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."
@@ -76,6 +76,10 @@ class Embedding:
         mean = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0, dtype=np.float32)
         vector: Vector = mean if mean.any() else rows[0]
         return vector
+
+    def query_terms(self, text: str) -> QueryTerms | None:
+        """Return each token's vector and its characters, None where the embedder does not tell them."""
+        return checked_query_terms(self._embedder, text)
 
     def accept(self, dimension: int) -> None:
         """Hold vectors that the caller made to the collection's model, which they are taken to come from.

@@ -81,6 +81,7 @@ def recall_request(
     request: RecallRequest = {
         "query": query,
         "vector": None,
+        "query_terms": None,
         "reach": reach(user, session),
         "limit": limit,
         "token_budget": token_budget,
@@ -102,6 +103,7 @@ def recall_request(
         )
     if mode != "lexical":  # which never touches the embedder
         request["vector"] = engine.embedding.query(query)
+        request["query_terms"] = engine.embedding.query_terms(query)
         request["settings"] = settings.native(engine.embedding.dense_weight)
         request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request

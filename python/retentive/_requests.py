@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     Vector: TypeAlias = npt.NDArray[np.float32]  # [d]
     Parts: TypeAlias = npt.NDArray[np.float32]  # [parts, d], parts >= 1
+    QueryTerms: TypeAlias = tuple[npt.NDArray[np.float32], list[tuple[int, int]]]  # [t, d], characters [start, end)
 
 Counter: TypeAlias = Callable[[str], int]  # checked: returns a valid count or raises CounterError
 
@@ -74,6 +75,7 @@ class RecallRequest(TypedDict):
 
     query: str
     vector: Vector | None
+    query_terms: QueryTerms | None
     reach: Reach
     limit: int | None
     token_budget: int | None

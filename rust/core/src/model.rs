@@ -109,6 +109,42 @@ impl Judge {
     }
 }
 
+/// A run of whole days in UTC, counted from 1 January 1970, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Period {
+    pub first: i32,
+    pub last: i32,
+}
+
+impl Period {
+    /// A single day.
+    #[must_use]
+    pub fn day(day: i32) -> Self {
+        Self { first: day, last: day }
+    }
+
+    #[must_use]
+    pub fn days(self) -> i32 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+
+    #[must_use]
+    pub fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// What ranking needs to know of a memory's own words, found when it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// It says when something is: a date, a relative time, an hour.
+    pub names_time: bool,
+    /// It names somebody or something.
+    pub names_proper: bool,
+    /// The days that its dates mean, told from its own time.
+    pub periods: Vec<Period>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ mod store_support;
 
 use std::path::Path;
 
+use retentive_core::model::Marks;
 use retentive_core::store::{NewMemory, Scan};
 use store_support::*;
 
@@ -25,6 +26,7 @@ fn remember(store: &retentive_core::store::Store, number: u64) -> Secret {
         key: number.is_multiple_of(3).then(|| word("key")),
         metadata: Some(format!("{{\"{}\":1}}", word("meta"))),
         terms: vec![(term, 1)],
+        marks: Marks::default(),
         vectors: vec![vector.clone(), vector.iter().map(|x| -x).collect()],
         ..turn(&word("id"), &text)
     };

@@ -91,6 +91,17 @@ fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
+/// Token vectors `[t, d]` with their spans, or none.
+fn query_terms(from: &Bound<'_, PyDict>) -> PyResult<Option<engine::QueryTerms>> {
+    let object = item(from, "query_terms")?;
+    if object.is_none() {
+        return Ok(None);
+    }
+    let (array, spans): (PyReadonlyArray2<'_, f32>, Vec<(usize, usize)>) = object.extract()?;
+    let vectors = array.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+    Ok(Some(engine::QueryTerms { vectors, spans }))
+}
+
 impl Extract for engine::NewMemory {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
@@ -160,6 +171,7 @@ impl Extract for engine::RecallRequest {
         Ok(Self {
             query: field(from, "query")?,
             vector: vector(&item(from, "vector")?)?,
+            query_terms: query_terms(from)?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,

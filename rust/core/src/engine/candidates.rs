@@ -5,7 +5,7 @@ use super::columns::{Asked, Columns};
 use super::view::View;
 use crate::error::Result;
 use crate::rank::mode::Mode;
-use crate::rank::scene::Query;
+use crate::rank::query::Query;
 use crate::rank::search::search_scores;
 use crate::store::{Interrupt, Micros, Seq};
 use crate::vector::quantise::quantise_unit;
@@ -30,8 +30,7 @@ impl Engine {
         let terms = self.analyzer.counts(text);
         let quantised = vector.and_then(quantise_unit);
         let mode = if quantised.is_some() { Mode::Dense } else { Mode::Lexical };
-        let asked = Asked { terms: &terms, vector: quantised.as_ref() };
-        let query = Query { text, now, language: None };
+        let asked = Asked { terms: &terms, vector: quantised.as_ref(), tokens: None };
         self.snapshot(interrupt, |view| {
             let Some(scope) = view.tx.scope(user, session)? else { return Ok(Some(Vec::new())) };
             let own = match session {
@@ -41,7 +40,7 @@ impl Engine {
             let admission = Admission { documents: false, superseded: false, now, as_of: None };
             let Some(gathered) = view.gather_from(&[own], &admission)? else { return Ok(None) };
             let columns = Columns::new(&gathered, &asked)?;
-            let scores = search_scores(&columns.scene(&query), mode, 1.0).score;
+            let scores = search_scores(&columns.scene(&Query::default()), mode, 1.0).score;
             let facts = gathered.entries().zip(&scores).filter(|(entry, score)| {
                 entry.kind.is_fact() && if mode == Mode::Dense { score.is_finite() } else { **score > 0.0 }
             });

@@ -1,21 +1,27 @@
 //! The columns of scope S that ranking reads, and what the query's terms and vector give over them.
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::admit::Admission;
-use super::gather::Gathered;
+use super::gather::{Gathered, Part};
+use super::request::RecallRequest;
 use crate::error::Result;
 use crate::lexical::Analyzer;
-use crate::model::Kind;
+use crate::model::{Kind, Period};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
-use crate::rank::scene::{Query, Scene};
+use crate::rank::query::Query;
+use crate::rank::scene::{NO_SPEAKER, Scene};
+use crate::rank::term_weights::QueryTokens;
 use crate::rank::terms::TermMatches;
 use crate::rank::thread::{NO_SESSION, Thread};
-use crate::vector::quantise::Quantised;
+use crate::vector::quantise::{Quantised, quantise_unit};
 
 /// The role whose words are the user's own.
 const USER: &str = "user";
 
 #[derive(Default)]
-pub(super) struct Columns {
+pub(super) struct Columns<'g> {
     pub cosine: Option<Vec<f32>>,
     pub matches: TermMatches,
     doc_len: Vec<u32>,
@@ -23,67 +29,74 @@ pub(super) struct Columns {
     pub tokens: Vec<u32>,
     pub ts: Vec<i64>,
     kind: Vec<Kind>,
+    conversation: Conversation<'g>,
+}
+
+/// What only a recall reads.
+#[derive(Default)]
+struct Conversation<'g> {
     user_words: Vec<bool>,
     question_share: Vec<f32>,
-    pub thread: Thread,
+    names_time: Vec<bool>,
+    names_proper: Vec<bool>,
+    periods: Vec<(u32, &'g [Period])>,
+    speaker: Vec<u32>,
+    named: Vec<bool>,
+    thread: Thread,
 }
 
 /// What a read ranks by.
 pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
+    /// The plain query vector.
     pub vector: Option<&'a Quantised>,
+    /// For a query vector that the scope's statistics weight, in place of the plain one.
+    pub tokens: Option<&'a QueryTokens>,
 }
 
-impl Columns {
-    pub fn new(gathered: &Gathered, asked: &Asked) -> Result<Self> {
+impl<'g> Columns<'g> {
+    pub fn new(gathered: &'g Gathered, asked: &Asked) -> Result<Self> {
         let len = gathered.len();
         let doc_len: Vec<u32> = gathered.lengths().collect();
         let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
+        let matches = gathered.matches(asked.terms);
+        let weighted = asked.tokens.and_then(|tokens| tokens.weighted(len as u32, |term| matches.df(term)));
+        let weighted = weighted.as_deref().and_then(quantise_unit);
         let mut columns = Self {
-            cosine: asked.vector.map(|vector| gathered.dense(vector)).transpose()?,
-            matches: gathered.matches(asked.terms),
+            cosine: weighted.as_ref().or(asked.vector).map(|vector| gathered.dense(vector)).transpose()?,
+            matches,
             avg_len: total as f32 / len.max(1) as f32,
             doc_len,
             tokens: Vec::with_capacity(len),
             ts: Vec::with_capacity(len),
             kind: Vec::with_capacity(len),
-            user_words: Vec::with_capacity(len),
-            question_share: Vec::with_capacity(len),
-            thread: Thread::default(),
+            conversation: Conversation::default(),
         };
-        columns.fill(gathered);
+        for entry in gathered.entries() {
+            columns.tokens.push(entry.tokens);
+            columns.ts.push(entry.ts);
+            columns.kind.push(entry.kind);
+        }
         Ok(columns)
     }
 
-    fn fill(&mut self, gathered: &Gathered) {
+    /// Reads who said what when, next to whom; reads without a thread leave this out.
+    pub fn read_conversation(&mut self, gathered: &'g Gathered, query: &Query, gap_us: i64) {
+        let mut conversation = Conversation::default();
+        let mut speakers = HashMap::new();
         for part in gathered.parts() {
-            let user = part.partition.role_named(USER);
-            for (_, entry) in part.entries() {
-                self.tokens.push(entry.tokens);
-                self.ts.push(entry.ts);
-                self.kind.push(entry.kind);
-                self.user_words.push(entry.kind.is_fact() || (entry.role != 0 && Some(entry.role) == user));
-                self.question_share.push(f32::from(entry.question) / 255.0);
+            conversation.read_words(part);
+            conversation.read_speakers(part, query, &mut speakers);
+            if !query.periods.is_empty() {
+                conversation.periods.extend(part.periods());
             }
         }
+        conversation.thread = thread(gathered, &self.ts, &self.kind, gap_us);
+        self.conversation = conversation;
     }
 
-    /// Orders the turns; reads without a thread leave this out.
-    pub fn with_thread(mut self, gathered: &Gathered, gap_us: i64) -> Self {
-        let (mut sessions, mut turns) = (Vec::with_capacity(gathered.len()), Vec::with_capacity(gathered.len()));
-        for part in gathered.parts() {
-            for (_, entry) in part.entries() {
-                // The scope that is the partition itself is a session only for those without a user.
-                let alone = entry.scope == part.reached.partition && !part.reached.is_session;
-                sessions.push(if alone { NO_SESSION } else { entry.scope as u32 });
-                turns.push(entry.turn);
-            }
-        }
-        self.thread = Thread::new(&sessions, &turns, &self.ts, &self.kind, gap_us);
-        self
-    }
-
-    pub fn scene<'a>(&'a self, query: &'a Query<'a>) -> Scene<'a> {
+    pub fn scene<'a>(&'a self, query: &'a Query) -> Scene<'a> {
+        let conversation = &self.conversation;
         Scene {
             query,
             cosine: self.cosine.as_deref(),
@@ -91,16 +104,76 @@ impl Columns {
             doc_len: &self.doc_len,
             avg_len: self.avg_len,
             tokens: &self.tokens,
+            ts: &self.ts,
             kind: &self.kind,
-            user_words: &self.user_words,
-            question_share: &self.question_share,
-            thread: &self.thread,
+            user_words: &conversation.user_words,
+            question_share: &conversation.question_share,
+            names_time: &conversation.names_time,
+            names_proper: &conversation.names_proper,
+            periods: &conversation.periods,
+            speaker: &conversation.speaker,
+            named: &conversation.named,
+            thread: &conversation.thread,
         }
     }
 
     pub fn pooling<'a>(&'a self, relevance: &'a [f32], tokens: &'a [u32]) -> blend::Columns<'a> {
         blend::Columns { relevance, ts: &self.ts, tokens }
     }
+}
+
+impl<'g> Conversation<'g> {
+    fn read_words(&mut self, part: &Part) {
+        let user = part.partition.roles().code(USER);
+        for (_, entry) in part.entries() {
+            self.user_words.push(entry.kind.is_fact() || (entry.role != 0 && Some(entry.role) == user));
+            self.question_share.push(f32::from(entry.question) / 255.0);
+            self.names_time.push(entry.names_time);
+            self.names_proper.push(entry.names_proper);
+        }
+    }
+
+    /// Speakers are the same wherever they have the same name: `speakers` numbers them over all of S.
+    fn read_speakers(&mut self, part: &'g Part, query: &Query, speakers: &mut HashMap<&'g str, u32>) {
+        let names = part.partition.names();
+        let mut numbers: Vec<Option<u32>> = vec![None; names.len() + 1];
+        for (_, entry) in part.entries() {
+            let (Some(name), Some(slot)) = (names.get(entry.name), numbers.get_mut(entry.name as usize)) else {
+                self.speaker.push(NO_SPEAKER);
+                continue;
+            };
+            let number = slot.get_or_insert_with(|| {
+                *speakers.entry(name).or_insert_with(|| {
+                    self.named.push(query.names(name));
+                    self.named.len() as u32 - 1
+                })
+            });
+            self.speaker.push(*number);
+        }
+    }
+}
+
+/// The turns in their order.
+fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Thread {
+    let (mut sessions, mut turns) = (Vec::with_capacity(gathered.len()), Vec::with_capacity(gathered.len()));
+    for part in gathered.parts() {
+        for (_, entry) in part.entries() {
+            // The scope that is the partition itself is a session only for those without a user.
+            let alone = entry.scope == part.reached.partition && !part.reached.is_session;
+            sessions.push(if alone { NO_SESSION } else { entry.scope as u32 });
+            turns.push(entry.turn);
+        }
+    }
+    Thread::new(&sessions, &turns, ts, kinds, gap_us)
+}
+
+/// The tokens of a query whose embedder gives them.
+pub(super) fn query_tokens(analyzer: &Analyzer, request: &RecallRequest) -> Option<QueryTokens> {
+    let given = request.query_terms.as_ref()?;
+    let starts: Vec<usize> = request.query.char_indices().map(|(at, _)| at).chain([request.query.len()]).collect();
+    let byte = |character: usize| starts.get(character).copied().unwrap_or(request.query.len());
+    let spans: Vec<Range<usize>> = given.spans.iter().map(|(start, end)| byte(*start)..byte(*end)).collect();
+    Some(QueryTokens::new(given.vectors.clone(), &spans, &analyzer.query_terms(&request.query)))
 }
 
 /// The feedback that a memory had at the instant the read answers for.

@@ -124,7 +124,7 @@ fn columns(part: &Part, entry: &Entry, names: &Names) -> Value {
     put("_vx_kind", record::kind(entry.kind));
     put("_vx_session", session.map(Value::from));
     put("_vx_user", user.map(Value::from));
-    put("_vx_role", part.partition.role(entry.role).map(Value::from));
+    put("_vx_role", part.partition.roles().get(entry.role).map(Value::from));
     put("_vx_turn", (entry.turn >= 0).then(|| entry.turn.into()));
     put("_vx_ts", Some(iso(entry.ts).into()));
     put("_vx_expires", (entry.expires != NEVER).then(|| iso(entry.expires).into()));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::admit::{Admission, Reached};
 use crate::error::Result;
 use crate::lexical::Posting;
+use crate::model::Period;
 use crate::partition::{Entry, Partition, Segment};
 use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
@@ -25,6 +26,14 @@ impl Part {
     pub fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
         let entries = self.segment.entries();
         self.rows.iter().filter_map(move |row| entries.get(*row as usize).map(|entry| (*row, entry)))
+    }
+
+    /// The days that memories' own words mean, by index in S, rising.
+    pub fn periods(&self) -> impl Iterator<Item = (u32, &[Period])> {
+        self.segment.periods().iter().filter_map(|(row, periods)| {
+            let index = self.rows.binary_search(row).ok()?;
+            Some(((self.base + index) as u32, &**periods))
+        })
     }
 
     /// For each row of the segment its index in S; `u32::MAX` for those left out.

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, Columns, feedback_then, query_terms};
+use super::columns::{Asked, Columns, feedback_then, query_terms, query_tokens};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::record;
@@ -15,9 +15,11 @@ use crate::partition::Entry;
 use crate::rank::blend::{Blend, PoolSize, Pooled, blend, pool, within_gap};
 use crate::rank::explain::explain;
 use crate::rank::language::Language;
+use crate::rank::query::Query;
 use crate::rank::refuse::nothing_relevant;
 use crate::rank::relevance::{Relevance, relevance};
-use crate::rank::scene::{Query, Scene};
+use crate::rank::scene::Scene;
+use crate::rank::term_weights::QueryTokens;
 use crate::rank::weights::Weights;
 use crate::store::{Interrupt, Seq};
 use crate::vector::quantise::{Quantised, quantise_unit};
@@ -32,11 +34,12 @@ impl Engine {
 
 /// `InvalidInput` for a name that is no signal, or a weight that is none.
 pub fn validate_signals(signals: &[(String, f64)]) -> Result<()> {
-    weights(signals).map(drop)
+    weights(0.5, signals).map(drop)
 }
 
-fn weights(signals: &[(String, f64)]) -> Result<Weights> {
-    let mut weights = Weights::default();
+/// The defaults beside the embedder, and what differs from them.
+fn weights(dense_weight: f64, signals: &[(String, f64)]) -> Result<Weights> {
+    let mut weights = Weights::beside(dense_weight as f32);
     for (name, weight) in signals {
         weights.set(name, *weight as f32)?;
     }
@@ -52,27 +55,30 @@ pub(super) struct Plan<'a> {
     weights: Weights,
     terms: Vec<(u64, u32)>,
     quantised: Option<Quantised>,
-    language: Option<&'static Language>,
+    tokens: Option<QueryTokens>,
+    query: Query,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let weights = weights(&request.settings.signals)?;
+        let weights = weights(request.settings.dense_weight, &request.settings.signals)?;
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
             now: request.now,
             as_of: request.as_of,
         };
+        let language = Language::of(engine.analyzer.language());
         Ok(Self {
             request,
             reach,
-            admission,
             filter: filter::parse(request.filter.as_deref())?,
             weights: weights.in_mode(request.mode),
             terms: query_terms(&engine.analyzer, &request.query),
             quantised: request.vector.as_deref().and_then(quantise_unit),
-            language: Language::of(engine.analyzer.language()),
+            tokens: query_tokens(&engine.analyzer, request),
+            query: Query::read(&request.query, admission.instant(), language),
+            admission,
         })
     }
 
@@ -83,18 +89,27 @@ impl<'a> Plan<'a> {
         if gathered.len() == 0 {
             return Ok(Some(Ranked::default()));
         }
-        let query = Query { text: &self.request.query, now: self.admission.instant(), language: self.language };
-        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref() };
-        let columns = Columns::new(&gathered, &asked)?.with_thread(&gathered, self.request.settings.sitting_gap_us);
-        let scene = columns.scene(&query);
-        if self.refuses(&scene) {
+        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: self.tokens.as_ref() };
+        let mut columns = Columns::new(&gathered, &asked)?;
+        columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
+        let scene = columns.scene(&self.query);
+        let plain = self.plain_cosine(&gathered)?;
+        let similarity = plain.as_deref().or(scene.cosine);
+        if self.refuses(&Scene { cosine: similarity, ..scene }) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
         let relevance = relevance(&scene, &self.weights);
         let candidates = self.candidates(view, &gathered, left_out)?;
-        let candidates = self.similar_enough(view, &gathered, &columns, candidates)?;
+        let candidates = self.similar_enough(view, &gathered, similarity, candidates)?;
         let blended = self.blended(&gathered, &columns, &relevance, &candidates, line_tokens);
         self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
+    }
+
+    /// The cosine with the plain query vector, where something depends on it and the ranking went by another one.
+    fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
+        let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
+        let plain = self.quantised.as_ref().filter(|_| has_cutoff && self.tokens.is_some());
+        plain.map(|plain| gathered.dense(plain)).transpose()
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
@@ -122,12 +137,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The codes of the roles whose turns are recalled; `None`: all.
-    fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u16>> {
+    fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u32>> {
         let roles = self.request.settings.recall_roles.as_ref()?;
-        Some(roles.iter().filter_map(|role| part.partition.role_named(role)).collect())
+        Some(roles.iter().filter_map(|role| part.partition.roles().code(role)).collect())
     }
 
-    fn is_candidate(&self, entry: &Entry, roles: Option<&[u16]>) -> bool {
+    fn is_candidate(&self, entry: &Entry, roles: Option<&[u32]>) -> bool {
         let by_policy = entry.kind != Kind::Turn
             || (entry.words >= self.request.settings.recall_min_words
                 && roles.is_none_or(|roles| roles.contains(&entry.role)));
@@ -138,10 +153,10 @@ impl<'a> Plan<'a> {
         &self,
         view: &View,
         gathered: &Gathered,
-        columns: &Columns,
+        similarity: Option<&[f32]>,
         candidates: Vec<u32>,
     ) -> Result<Vec<u32>> {
-        match (self.request.min_relevance, &self.request.vector, &columns.cosine) {
+        match (self.request.min_relevance, &self.request.vector, similarity) {
             (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, candidates),
             _ => Ok(candidates),
         }

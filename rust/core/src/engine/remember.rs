@@ -6,6 +6,8 @@ use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
 use crate::model::Kind;
+use crate::rank::language::Language;
+use crate::rank::language::marks::marks;
 use crate::rank::language::question::question_share;
 use crate::store::{self, Interrupt, Micros, ReadTx, Scope, Seq, WriteTx};
 use crate::tokens;
@@ -41,7 +43,7 @@ impl Engine {
     }
 }
 
-/// Analysis, estimate and counts, of the text as it is indexed: with the speaker's name where there is one.
+/// Analysis, estimate and counts, of the text as it is indexed: with the speaker's name where there is one. Marks are of its own words.
 pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     let indexed = match &new.name {
         Some(name) => format!("{name}: {}", new.text),
@@ -53,6 +55,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
         words: new.text.unicode_words().count() as u32,
         question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
+        marks: marks(&new.text, new.ts, Language::of(analyzer.language())),
         id: new.id,
         kind: new.kind,
         role: new.role,

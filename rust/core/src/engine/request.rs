@@ -85,10 +85,20 @@ pub struct Reach {
     pub session: Option<String>,
 }
 
+/// A query's tokens as its embedder sees them.
+#[derive(Debug, Clone, Default)]
+pub struct QueryTerms {
+    pub vectors: Vec<Vec<f32>>,
+    /// The characters that each token covers, from and to.
+    pub spans: Vec<(usize, usize)>,
+}
+
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     pub query: String,
     pub vector: Option<Vec<f32>>,
+    /// Where the query vector is to be weighted by the scope's statistics.
+    pub query_terms: Option<QueryTerms>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.

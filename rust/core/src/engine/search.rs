@@ -10,7 +10,7 @@ use super::view::View;
 use crate::error::Result;
 use crate::rank::blend::{PoolSize, pool, within_gap};
 use crate::rank::mode::Mode;
-use crate::rank::scene::Query;
+use crate::rank::query::Query;
 use crate::rank::search::search_scores;
 use crate::store::{Interrupt, Row, Seq};
 use crate::vector::quantise::{Quantised, quantise_unit};
@@ -40,12 +40,12 @@ impl Search<'_> {
         let request = self.request;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
-        let columns = Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref() })?;
+        let columns =
+            Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: None })?;
         if request.query.is_none() && request.vector.is_none() {
             return self.newest(view, &gathered, &columns).map(Some);
         }
-        let query = Query { text: request.query.as_deref().unwrap_or_default(), now: request.now, language: None };
-        let scores = search_scores(&columns.scene(&query), request.mode, request.dense_weight as f32);
+        let scores = search_scores(&columns.scene(&Query::default()), request.mode, request.dense_weight as f32);
         let candidates = self.candidates(view, &gathered, &columns, &scores.score)?;
         let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
         let range = Range::of(columns.cosine.as_deref().unwrap_or_default());

@@ -10,7 +10,7 @@ use super::view::{View, best_cosine};
 use crate::error::Result;
 use crate::rank::blend::{PoolSize, pool};
 use crate::rank::mode::Mode;
-use crate::rank::scene::Query;
+use crate::rank::query::Query;
 use crate::rank::search::search_scores;
 use crate::store::{Interrupt, Micros, ReadTx, Seq};
 use crate::vector::quantise::quantise_unit;
@@ -28,8 +28,8 @@ impl Engine {
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
         let vectors = view.tx.vectors(own.seq)?;
         let terms = if vectors.is_empty() { self.terms_of(view.tx, own.seq)? } else { Vec::new() };
-        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: None })?;
-        let scores = if vectors.is_empty() { by_words(&columns, now) } else { by_vectors(&gathered, &vectors)? };
+        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: None, tokens: None })?;
+        let scores = if vectors.is_empty() { by_words(&columns) } else { by_vectors(&gathered, &vectors)? };
         let numbered = (0_u32..).zip(gathered.entries()).zip(&scores);
         let others = numbered.filter(|((_, entry), score)| entry.seq != own.seq && **score > f32::NEG_INFINITY);
         let candidates: Vec<u32> = others.map(|((index, _), _)| index).collect();
@@ -65,8 +65,7 @@ fn by_vectors(gathered: &Gathered, vectors: &[Vec<f32>]) -> Result<Vec<f32>> {
 }
 
 /// The BM25 sum; `NEG_INFINITY` for what shares no word.
-fn by_words(columns: &Columns, now: Micros) -> Vec<f32> {
-    let query = Query { text: "", now, language: None };
-    let scores = search_scores(&columns.scene(&query), Mode::Lexical, 0.0).score;
+fn by_words(columns: &Columns) -> Vec<f32> {
+    let scores = search_scores(&columns.scene(&Query::default()), Mode::Lexical, 0.0).score;
     scores.into_iter().map(|score| if score > 0.0 { score } else { f32::NEG_INFINITY }).collect()
 }

@@ -3,6 +3,7 @@
 //! A [`Partition`] is one consistent version. Readers hold it by `Arc`; catching up changes it in place when nobody holds it, and
 //! otherwise copies what changes (the append head, as a rule), so a reader never waits for a writer and never sees half a change.
 mod cache;
+mod labels;
 mod segment;
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use crate::error::Result;
 use crate::store::{IndexRow, ReadTx, Seq};
 
 pub use cache::Cache;
+use labels::Labels;
+use segment::Codes;
 pub(crate) use segment::{Entry, NEVER, Segment};
 
 /// One version of one owner's memories, in insertion order.
@@ -19,14 +22,16 @@ pub struct Partition {
     epoch: u64,
     rev: i64,
     segments: Vec<Arc<Segment>>,
-    /// Names of roles by code; 0 is no role.
-    roles: Arc<Vec<String>>,
+    roles: Arc<Labels>,
+    /// Of speakers.
+    names: Arc<Labels>,
 }
 
 impl Partition {
     /// Reads the whole partition, whose newest change in this transaction is `rev`.
     pub fn load(tx: &ReadTx, id: i64, rev: i64) -> Result<Self> {
-        let mut partition = Self { epoch: tx.epoch(), rev: 0, segments: Vec::new(), roles: Arc::default() };
+        let mut partition =
+            Self { epoch: tx.epoch(), rev: 0, segments: Vec::new(), roles: Arc::default(), names: Arc::default() };
         // Everything there is comes, whatever was pruned.
         tx.changes(id, 0, &mut |row| partition.take(row))?;
         partition.rev = rev;
@@ -55,21 +60,19 @@ impl Partition {
         &self.segments
     }
 
-    /// The role with this code; `None` for memories without one.
-    pub(crate) fn role(&self, code: u16) -> Option<&str> {
-        usize::from(code).checked_sub(1).and_then(|at| self.roles.get(at)).map(String::as_str)
+    pub(crate) fn roles(&self) -> &Labels {
+        &self.roles
     }
 
-    /// The code of a role; `None` when nobody here has it.
-    pub(crate) fn role_named(&self, name: &str) -> Option<u16> {
-        let at = self.roles.iter().position(|role| role == name)?;
-        u16::try_from(at + 1).ok()
+    pub(crate) fn names(&self) -> &Labels {
+        &self.names
     }
 
     /// What the version takes in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.segments.iter().map(|segment| segment.bytes()).sum::<usize>()
+        let labels = self.roles.bytes() + self.names.bytes();
+        size_of::<Self>() + labels + self.segments.iter().map(|segment| segment.bytes()).sum::<usize>()
     }
 
     /// `false`: this version is too old to be caught up.
@@ -86,10 +89,13 @@ impl Partition {
     }
 
     fn take(&mut self, row: IndexRow) -> Result<()> {
-        let role = self.role_code(row.role.as_deref());
+        let codes = Codes {
+            role: Labels::add(&mut self.roles, row.role.as_deref()),
+            name: Labels::add(&mut self.names, row.name.as_deref()),
+        };
         match self.locate(row.head.seq) {
-            Some((segment, position)) => segment.update(position, row, role),
-            None => self.append().push(row, role)?,
+            Some((segment, position)) => segment.update(position, row, codes),
+            None => self.append().push(row, codes)?,
         }
         Ok(())
     }
@@ -115,16 +121,6 @@ impl Partition {
         let last = self.segments.len() - 1;
         #[expect(clippy::indexing_slicing, reason = "there is a last one: it was pushed if there was none")]
         Arc::make_mut(&mut self.segments[last])
-    }
-
-    fn role_code(&mut self, role: Option<&str>) -> u16 {
-        let Some(role) = role else { return 0 };
-        let known = self.roles.iter().position(|name| name == role);
-        let at = known.unwrap_or_else(|| {
-            Arc::make_mut(&mut self.roles).push(role.to_owned());
-            self.roles.len() - 1
-        });
-        u16::try_from(at + 1).unwrap_or(0)
     }
 
     fn is_mostly_dead(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A few thousand memories of one partition as columns: what ranking reads, in insertion order.
 use crate::error::Result;
 use crate::lexical::Postings;
-use crate::model::Kind;
+use crate::model::{Kind, Period};
 use crate::store::{IndexRow, Micros, Seq};
 use crate::vector::quantise::quantise_unit;
 use crate::vector::scan::Rows;
@@ -31,8 +31,20 @@ pub(crate) struct Entry {
     pub words: u32,
     pub question: u8,
     /// Into the partition's roles; 0 = no role.
-    pub role: u16,
+    pub role: u32,
+    /// Into the partition's names; 0 = a speaker without one.
+    pub name: u32,
+    /// The memory's own words say when something is; name somebody or something.
+    pub names_time: bool,
+    pub names_proper: bool,
     pub dead: bool,
+}
+
+/// A row's codes of what the partition knows by name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Codes {
+    pub role: u32,
+    pub name: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -40,6 +52,8 @@ pub(crate) struct Segment {
     entries: Vec<Entry>,
     /// By row number, rising.
     feedback: Vec<(u32, Feedback)>,
+    /// The days that rows' own words mean, by row number, rising; rows without any are left out.
+    periods: Vec<(u32, Box<[Period]>)>,
     rows: Rows,
     postings: Postings,
     dead: usize,
@@ -71,6 +85,10 @@ impl Segment {
         found.and_then(|at| self.feedback.get(at)).map_or(&[], |(_, feedback)| feedback)
     }
 
+    pub fn periods(&self) -> &[(u32, Box<[Period]>)] {
+        &self.periods
+    }
+
     pub fn position(&self, seq: Seq) -> Option<usize> {
         self.entries.binary_search_by_key(&seq, |entry| entry.seq).ok()
     }
@@ -81,7 +99,7 @@ impl Segment {
     }
 
     /// Appends a row that is newer than all the others.
-    pub fn push(&mut self, row: IndexRow, role: u16) -> Result<()> {
+    pub fn push(&mut self, row: IndexRow, codes: Codes) -> Result<()> {
         let number = self.entries.len() as u32;
         for vector in &row.vectors {
             let Some(quantised) = quantise_unit(vector) else { continue };
@@ -91,14 +109,17 @@ impl Segment {
             self.rows.push(number, &quantised)?;
         }
         self.postings.push(number, &row.terms);
-        self.entries.push(entry(&row, role));
+        self.entries.push(entry(&row, codes));
+        if !row.marks.periods.is_empty() {
+            self.periods.push((number, row.marks.periods.into()));
+        }
         self.set_feedback(number, row.feedback);
         Ok(())
     }
 
     /// Takes over what can change of a stored memory; its terms and vectors cannot.
-    pub fn update(&mut self, position: usize, row: IndexRow, role: u16) {
-        let updated = entry(&row, role);
+    pub fn update(&mut self, position: usize, row: IndexRow, codes: Codes) {
+        let updated = entry(&row, codes);
         if let Some(slot) = self.entries.get_mut(position) {
             *slot = Entry { dead: slot.dead, ..updated };
         }
@@ -129,11 +150,13 @@ impl Segment {
     pub fn bytes(&self) -> usize {
         let feedback: usize =
             self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
-        self.entries.capacity() * size_of::<Entry>() + feedback + self.rows.bytes() + self.postings.bytes()
+        let periods: usize =
+            self.periods.iter().map(|(_, periods)| size_of_val(&**periods) + size_of::<(u32, Box<[Period]>)>()).sum();
+        self.entries.capacity() * size_of::<Entry>() + feedback + periods + self.rows.bytes() + self.postings.bytes()
     }
 }
 
-fn entry(row: &IndexRow, role: u16) -> Entry {
+fn entry(row: &IndexRow, codes: Codes) -> Entry {
     let head = &row.head;
     // A memory whose successor was forgotten stays superseded, from the time its successor had.
     let superseded_at = head.superseded_by.map_or(NEVER, |_| head.superseded_at.unwrap_or(Micros::MIN));
@@ -148,7 +171,10 @@ fn entry(row: &IndexRow, role: u16) -> Entry {
         tokens: head.tokens,
         words: head.words,
         question: head.question,
-        role,
+        role: codes.role,
+        name: codes.name,
+        names_time: row.marks.names_time,
+        names_proper: row.marks.names_proper,
         dead: false,
     }
 }

@@ -34,6 +34,7 @@ pub fn explain(scene: &Scene, relevance: &Relevance, pooled: &Pooled) -> Scoring
 mod tests {
     use super::super::relevance::relevance;
     use super::super::sample::Sample;
+    use super::super::signals::SIGNALS;
     use super::super::weights::Weights;
     use super::*;
 
@@ -49,7 +50,7 @@ mod tests {
         let sum: f64 = scoring.signals.iter().map(|(_, part)| part).sum();
         assert!((sum - f64::from(got.total[0])).abs() < 1e-6);
         let names: Vec<&str> = scoring.signals.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["dense", "lexical", "neighbours", "sitting", "role"]);
+        assert_eq!(names, SIGNALS.iter().map(|signal| signal.name()).collect::<Vec<_>>());
         assert_eq!(explain(&scene, &got, &pooled(1)).relevance, None);
     }
 }

@@ -1,7 +1,6 @@
 //! "Nothing relevant" is an answer. How much S must show before it answers depends on how many memories it has: the best
 //! of n unrelated memories comes closer to any question the larger n is. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`,
 //! from `scripts/calibrate_floors.py`.
-use super::language::{dates, talk};
 use super::scene::Scene;
 
 /// What words add to the similarity when they cover the whole query.
@@ -51,9 +50,7 @@ pub fn floor_for(memories: usize, refusal_floor: f32) -> f32 {
 pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
     let query = scene.query;
     let least = if scene.cosine.is_some() { floor_for(scene.len(), refusal_floor) } else { f32::MIN_POSITIVE };
-    best_evidence(scene) < least
-        && !dates::names_a_date(query.text, query.language)
-        && !talk::names_earlier_talk(query.text, query.language)
+    best_evidence(scene) < least && !query.names_date && !query.names_earlier_talk
 }
 
 #[cfg(test)]
@@ -179,7 +176,7 @@ mod tests {
         #[test]
         fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
             let (got, expected) = (f64::from(evidence(&sample)), textbook_evidence(&sample));
-            prop_assert!(sample.len() == 0 || (got - expected).abs() < 1e-3, "{got} {expected}");
+            prop_assert!(sample.is_empty() || (got - expected).abs() < 1e-3, "{got} {expected}");
         }
 
         #[test]

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 
 use super::language::Language;
-use super::scene::{Query, Scene};
+use super::query::Query;
+use super::scene::{NO_SPEAKER, Scene};
 use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
 use crate::lexical::Posting;
-use crate::model::Kind;
+use crate::model::{Kind, Period};
 
 pub const GAP: i64 = 10;
 
@@ -27,12 +28,20 @@ pub struct Sample {
     pub ts: Vec<i64>,
     pub user_words: Vec<bool>,
     pub question_share: Vec<f32>,
+    pub names_time: Vec<bool>,
+    pub names_proper: Vec<bool>,
+    pub periods: Vec<(u32, Vec<Period>)>,
+    pub speaker: Vec<u32>,
+    pub named: Vec<bool>,
+    /// Microseconds.
+    pub now: i64,
 }
 
 /// What a [`Scene`] of a sample borrows.
 pub struct View<'a> {
     sample: &'a Sample,
-    query: Query<'a>,
+    query: Query,
+    periods: Vec<(u32, &'a [Period])>,
     matches: TermMatches,
     thread: Thread,
 }
@@ -51,13 +60,23 @@ impl Sample {
             ts: vec![0; n],
             user_words: vec![true; n],
             question_share: vec![0.0; n],
+            names_time: vec![false; n],
+            names_proper: vec![false; n],
+            speaker: vec![NO_SPEAKER; n],
             ..Self::default()
         }
     }
 
     pub fn any() -> impl Strategy<Value = Self> {
         let session = prop_oneof![4 => 0_u32..3, 1 => Just(NO_SESSION)];
-        let row = (-1.0_f32..1.0, 0_u32..12, 1_u32..300, 0_usize..4, session, 0_i64..20, 0_i64..60, any::<bool>());
+        let said = (
+            any::<bool>(),
+            prop_oneof![Just(0.0_f32), Just(1.0), 0.0_f32..1.0],
+            any::<bool>(),
+            any::<bool>(),
+            0_u32..3,
+        );
+        let row = (-1.0_f32..1.0, 0_u32..12, 1_u32..300, 0_usize..4, session, 0_i64..20, 0_i64..60, said);
         let terms = prop::collection::vec(prop::collection::vec(0_u32..3, 40), 0..4);
         (prop::collection::vec(row, 0..40), terms).prop_map(|(rows, tf)| Self {
             cosine: Some(rows.iter().map(|row| row.0).collect()),
@@ -68,8 +87,11 @@ impl Sample {
             session: rows.iter().map(|row| row.4).collect(),
             turn: rows.iter().map(|row| row.5).collect(),
             ts: rows.iter().map(|row| row.6).collect(),
-            user_words: rows.iter().map(|row| row.7).collect(),
-            question_share: vec![0.0; rows.len()],
+            user_words: rows.iter().map(|row| row.7.0).collect(),
+            question_share: rows.iter().map(|row| row.7.1).collect(),
+            names_time: rows.iter().map(|row| row.7.2).collect(),
+            names_proper: rows.iter().map(|row| row.7.3).collect(),
+            speaker: rows.iter().map(|row| if row.7.4 == 2 { NO_SPEAKER } else { row.7.4 }).collect(),
             ..Self::default()
         })
     }
@@ -84,6 +106,10 @@ impl Sample {
 
     pub fn len(&self) -> usize {
         self.kind.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
     }
 
     pub fn avg_len(&self) -> f32 {
@@ -102,7 +128,8 @@ impl Sample {
     pub fn view(&self) -> View<'_> {
         View {
             sample: self,
-            query: Query { text: &self.text, now: 0, language: self.language },
+            query: Query::read(&self.text, self.now, self.language),
+            periods: self.periods.iter().map(|(row, periods)| (*row, periods.as_slice())).collect(),
             matches: self.matches(),
             thread: Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP),
         }
@@ -154,9 +181,15 @@ impl View<'_> {
             doc_len: &sample.doc_len,
             avg_len: sample.avg_len(),
             tokens: &sample.tokens,
+            ts: &sample.ts,
             kind: &sample.kind,
             user_words: &sample.user_words,
             question_share: &sample.question_share,
+            names_time: &sample.names_time,
+            names_proper: &sample.names_proper,
+            periods: &self.periods,
+            speaker: &sample.speaker,
+            named: &sample.named,
             thread: &self.thread,
         }
     }

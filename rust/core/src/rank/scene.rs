@@ -1,24 +1,18 @@
 //! What a ranking sees: scope S as columns. Row i of each column is memory i of S, in insertion order.
-use super::language::Language;
+use super::query::Query;
 use super::terms::TermMatches;
 use super::thread::Thread;
-use crate::model::Kind;
+use crate::model::{Kind, Period};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Query<'a> {
-    pub text: &'a str,
-    /// Microseconds UTC.
-    pub now: i64,
-    /// `None`: signals that need a language are silent.
-    pub language: Option<&'static Language>,
-}
+/// A memory that nobody with a name said.
+pub const NO_SPEAKER: u32 = u32::MAX;
 
 /// Scope S of one read. A new signal adds the column it needs here.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    pub query: &'a Query<'a>,
-    /// The best cosine of the memory's vectors, negative infinity for a memory without one; `None` when the read has
-    /// no query vector.
+    pub query: &'a Query,
+    /// The best cosine of the memory's vectors with the query vector (where the embedder has it the one that the scope's statistics
+    /// weight), negative infinity for a memory without one; `None` when the read has no query vector.
     pub cosine: Option<&'a [f32]>,
     pub matches: &'a TermMatches,
     /// Indexed terms of the memory, and their mean over S.
@@ -26,11 +20,22 @@ pub struct Scene<'a> {
     pub avg_len: f32,
     /// Tokens by the built-in estimate, whatever the caller's counter.
     pub tokens: &'a [u32],
+    /// Microseconds UTC.
+    pub ts: &'a [i64],
     pub kind: &'a [Kind],
     /// The user said it, or it is a fact.
     pub user_words: &'a [bool],
     /// Share of the memory's characters in sentences that end in a question mark.
     pub question_share: &'a [f32],
+    /// The memory's own words say when something is; name somebody or something.
+    pub names_time: &'a [bool],
+    pub names_proper: &'a [bool],
+    /// The days that memories' own words mean, by rising row; rows without any are left out.
+    pub periods: &'a [(u32, &'a [Period])],
+    /// Who said it, as an index into `speakers`; [`NO_SPEAKER`].
+    pub speaker: &'a [u32],
+    /// Whether each speaker of S is named in the query.
+    pub named: &'a [bool],
     pub thread: &'a Thread,
 }
 

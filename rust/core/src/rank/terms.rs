@@ -52,6 +52,12 @@ impl TermMatches {
         })
     }
 
+    /// Memories of S that hold the term; 0 for one that the query does not have.
+    #[must_use]
+    pub fn df(&self, hash: u64) -> u32 {
+        self.terms.iter().find(|term| term.hash == hash).map_or(0, |term| term.df)
+    }
+
     /// BM25 of each memory of S, summed over the query's terms; a term said twice counts twice.
     #[must_use]
     pub fn bm25(&self, doc_len: &[u32], avg_len: f32) -> Vec<f32> {

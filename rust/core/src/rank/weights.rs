@@ -8,12 +8,19 @@ use crate::error::{Error, Result};
 pub struct Weights(Vec<f32>);
 
 impl Default for Weights {
+    /// Beside the static model.
     fn default() -> Self {
-        Self(SIGNALS.iter().map(|signal| signal.default_weight()).collect())
+        Self::beside(0.5)
     }
 }
 
 impl Weights {
+    /// The defaults beside an embedder whose cosine has this weight.
+    #[must_use]
+    pub fn beside(dense_weight: f32) -> Self {
+        Self(SIGNALS.iter().map(|signal| signal.default_weight(dense_weight)).collect())
+    }
+
     /// Overrides the weight of one signal; 0 switches it off.
     pub fn set(&mut self, name: &str, weight: f32) -> Result<()> {
         if !weight.is_finite() || weight < 0.0 {
@@ -70,7 +77,9 @@ mod tests {
     fn an_unknown_name_is_told_the_known_ones() {
         let Err(Error::InvalidInput(message)) = Weights::default().set("roles", 1.0) else { unreachable!() };
         assert!(
-            message.contains("\"roles\"") && message.contains("dense, lexical, neighbours, sitting, role"),
+            message.contains("\"roles\"")
+                && message
+                    .contains("dense, lexical, window, neighbours, sitting, sitting_words, role, named, date, cues"),
             "{message}"
         );
     }
@@ -83,9 +92,22 @@ mod tests {
     }
 
     #[test]
+    fn words_say_less_beside_a_stronger_embedder() {
+        let of = |dense_weight, name| Weights::beside(dense_weight).get(name).unwrap();
+        for (dense_weight, lexical, window) in [(0.5, 0.2, 0.3), (0.7, 0.1, 0.25), (1.0, 0.0, 0.175)] {
+            assert!((of(dense_weight, "dense") - dense_weight).abs() < 1e-6);
+            assert!((of(dense_weight, "lexical") - lexical).abs() < 1e-6);
+            assert!((of(dense_weight, "window") - window).abs() < 1e-6);
+        }
+    }
+
+    #[test]
     fn a_mode_silences_the_other_base_signal() {
         let of = |mode, name| Weights::default().in_mode(mode).get(name).unwrap();
-        assert!(of(Mode::Dense, "lexical") == 0.0 && of(Mode::Dense, "dense") > 0.0);
+        for by_words in ["lexical", "window", "sitting_words"] {
+            assert!(of(Mode::Dense, by_words) == 0.0 && of(Mode::Lexical, by_words) > 0.0);
+        }
+        assert!(of(Mode::Dense, "dense") > 0.0);
         assert!(of(Mode::Lexical, "dense") == 0.0 && of(Mode::Lexical, "lexical") > 0.0);
         assert!(of(Mode::Hybrid, "dense") > 0.0 && of(Mode::Hybrid, "lexical") > 0.0);
     }

@@ -2,12 +2,17 @@
 //! not even a fingerprint of what was in it.
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::model::{Marks, Period};
+
 /// Bytes of the checksum in front of each blob.
 pub(super) const SUM: usize = 8;
 
 const ROLE: u8 = 1;
 const NAME: u8 = 2;
 const KEY: u8 = 4;
+
+const NAMES_TIME: u8 = 1;
+const NAMES_PROPER: u8 = 2;
 
 /// What of a memory's content an index needs, and its names.
 #[derive(Debug, Default, PartialEq)]
@@ -18,6 +23,7 @@ pub(super) struct HeadBlob {
     pub key: Option<String>,
     pub consolidated_from: Vec<String>,
     pub terms: Vec<(u64, u32)>,
+    pub marks: Marks,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -74,7 +80,27 @@ pub(super) fn encode_head(head: &HeadRef<'_>, seq: i64) -> Vec<u8> {
         out.extend_from_slice(&hash.to_le_bytes());
         put_number(&mut out, u64::from(*count));
     }
+    put_marks(&mut out, head.marks);
     seal(out, seq as u64)
+}
+
+fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
+    out.push(if marks.names_time { NAMES_TIME } else { 0 } | if marks.names_proper { NAMES_PROPER } else { 0 });
+    put_number(out, marks.periods.len() as u64);
+    for period in &marks.periods {
+        put_number(out, zigzag(period.first));
+        put_number(out, u64::from(period.last.abs_diff(period.first)));
+    }
+}
+
+/// Small numbers of either sign as small numbers without one.
+fn zigzag(number: i32) -> u64 {
+    u64::from(((number << 1) ^ (number >> 31)) as u32)
+}
+
+fn unzigzag(number: u64) -> Option<i32> {
+    let number = u32::try_from(number).ok()?;
+    Some((number >> 1) as i32 ^ -((number & 1) as i32))
 }
 
 /// [`HeadBlob`] borrowed from what the caller gave.
@@ -86,6 +112,7 @@ pub(super) struct HeadRef<'a> {
     pub key: Option<&'a str>,
     pub consolidated_from: &'a [String],
     pub terms: &'a [(u64, u32)],
+    pub marks: &'a Marks,
 }
 
 pub(super) fn decode_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
@@ -98,7 +125,8 @@ pub(super) fn decode_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
     let (role, name, key) = (optional(ROLE)?, optional(NAME)?, optional(KEY)?);
     let consolidated_from = input.list(|input| Some(input.text()?.to_owned()))?;
     let terms = input.list(|input| Some((input.word()?, u32::try_from(input.number()?).ok()?)))?;
-    Some(HeadBlob { id, role, name, key, consolidated_from, terms })
+    let marks = input.marks()?;
+    Some(HeadBlob { id, role, name, key, consolidated_from, terms, marks })
 }
 
 /// `head` is the sealed head blob: the body's checksum covers the head's, so that the two cannot be mixed up.
@@ -211,6 +239,15 @@ impl<'a> Input<'a> {
         self.utf8(length)
     }
 
+    fn marks(&mut self) -> Option<Marks> {
+        let flags = self.byte()?;
+        let periods = self.list(|input| {
+            let first = unzigzag(input.number()?)?;
+            Some(Period { first, last: first.checked_add(i32::try_from(input.number()?).ok()?)? })
+        })?;
+        Some(Marks { names_time: flags & NAMES_TIME != 0, names_proper: flags & NAMES_PROPER != 0, periods })
+    }
+
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = usize::try_from(self.number()?).ok()?;
         // No item is shorter than a byte: a damaged count cannot make us reserve more than the blob's own size.
@@ -231,17 +268,27 @@ mod tests {
         "\\PC{0,40}"
     }
 
+    fn marks() -> impl Strategy<Value = Marks> {
+        let period = (-800_000..3_000_000, 0..4_000).prop_map(|(first, days)| Period { first, last: first + days });
+        let periods = proptest::collection::vec(period, 0..4);
+        (any::<bool>(), any::<bool>(), periods).prop_map(|(names_time, names_proper, periods)| Marks {
+            names_time,
+            names_proper,
+            periods,
+        })
+    }
+
     proptest! {
         #[test]
         fn head_comes_back_as_given_and_no_flipped_bit_passes(
             id in text(), role in proptest::option::of(text()), name in proptest::option::of(text()), key in proptest::option::of(text()),
             consolidated_from in proptest::collection::vec(text(), 0..4), terms in proptest::collection::vec(any::<(u64, u32)>(), 0..20),
-            seq in any::<i64>(), flip in any::<prop::sample::Index>(), bit in 0..8_u32,
+            marks in marks(), seq in any::<i64>(), flip in any::<prop::sample::Index>(), bit in 0..8_u32,
         ) {
             let head = HeadRef { id: &id, role: role.as_deref(), name: name.as_deref(), key: key.as_deref(),
-                consolidated_from: &consolidated_from, terms: &terms };
+                consolidated_from: &consolidated_from, terms: &terms, marks: &marks };
             let mut blob = encode_head(&head, seq);
-            prop_assert_eq!(decode_head(&blob, seq), Some(HeadBlob { id, role, name, key, consolidated_from, terms }));
+            prop_assert_eq!(decode_head(&blob, seq), Some(HeadBlob { id, role, name, key, consolidated_from, terms, marks }));
             prop_assert_eq!(decode_head(&blob, seq.wrapping_add(1)), None);
             let at = flip.index(blob.len());
             if let Some(byte) = blob.get_mut(at) {

@@ -218,6 +218,7 @@ impl<'a, 'tx> Loader<'a, 'tx> {
             role: content.role,
             name: content.name,
             terms: content.terms,
+            marks: content.marks,
             vectors,
             feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
         })

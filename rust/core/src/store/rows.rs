@@ -1,5 +1,5 @@
 //! What goes into and comes out of the store.
-use crate::model::{Judge, Kind, Outcome};
+use crate::model::{Judge, Kind, Marks, Outcome};
 
 /// Number of a memory: rising, never given out twice.
 pub type Seq = i64;
@@ -44,6 +44,7 @@ pub struct IndexRow {
     pub name: Option<String>,
     /// 64-bit hash and count of each analysed term, in the order stored.
     pub terms: Vec<(u64, u32)>,
+    pub marks: Marks,
     pub vectors: Vec<Vec<f32>>,
     /// Sign and time, in the order given.
     pub feedback: Vec<(i8, Micros)>,
@@ -88,6 +89,7 @@ pub struct NewMemory {
     pub words: u32,
     pub question: u8,
     pub terms: Vec<(u64, u32)>,
+    pub marks: Marks,
     pub vectors: Vec<Vec<f32>>,
     pub consolidated_from: Vec<String>,
     /// The turns that `consolidated_from` names, to be marked as cited.

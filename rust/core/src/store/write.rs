@@ -203,6 +203,7 @@ impl<'a> WriteTx<'a> {
             key: new.key.as_deref(),
             consolidated_from: &new.consolidated_from,
             terms: &new.terms,
+            marks: &new.marks,
         };
         let head = codec::encode_head(&head, seq);
         let body = codec::encode_body(new.metadata.as_deref(), &new.text, &head);

@@ -142,6 +142,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
     RecallRequest {
         query: query.to_owned(),
         vector: Some(embed(query)),
+        query_terms: None,
         reach,
         limit: Some(10),
         token_budget: None,

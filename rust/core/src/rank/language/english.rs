@@ -1,28 +1,68 @@
 //! English.
+use std::sync::LazyLock;
+
 use super::Language;
-use super::dates::DateWords;
+use super::asks::QuestionWords;
+use super::lexicon::{DateWords, Lexicon, Unit};
 use super::talk::TalkWords;
 
-pub static ENGLISH: Language = Language { name: "english", dates: DATES, talk: TALK };
+pub static ENGLISH: Language = Language {
+    name: "english",
+    dates: DATES,
+    lexicon: LazyLock::new(|| Lexicon::new(&DATES)),
+    questions: QUESTIONS,
+    talk: TALK,
+    capitals: &["i", "ok", "okay", "mr", "mrs", "ms", "dr", "tv", "lol", "omg", "yes", "wow", "ai"],
+    name_signs: None,
+};
 
 #[rustfmt::skip]
 const DATES: DateWords = DateWords {
-    months: &[
-        "january", "february", "april", "june", "july", "august", "september", "october", "november", "december",
+    months: [
+        "january", "february", "", "april", "", "june", "july", "august", "september", "october", "november", "december",
     ],
-    doubtful_months: &["march", "may", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"],
-    month_signs: &["in", "of", "last", "since", "until", "till", "during", "early", "mid", "late"],
-    weekdays: &[
-        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-        "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays",
+    maybe_months: &[
+        ("march mar", 3), ("may", 5), ("jan", 1), ("feb", 2), ("apr", 4), ("jun", 6), ("jul", 7), ("aug", 8), ("sep sept", 9),
+        ("oct", 10), ("nov", 11), ("dec", 12),
     ],
-    days: &["yesterday", "today", "tonight", "tomorrow"],
-    near: &["last", "this", "next", "past", "previous"],
-    spans: &[
-        "day", "days", "night", "nights", "week", "weeks", "weekend", "weekends", "fortnight", "month", "months",
-        "quarter", "year", "years", "morning", "afternoon", "evening", "spring", "summer", "autumn", "fall", "winter",
+    month_signs: &["in", "of", "last", "since", "until", "till", "during", "early", "mid", "late", "this", "next", "by", "before", "after"],
+    weekdays: ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
+    days: &[("yesterday", -1), ("today tonight", 0), ("tomorrow", 1)],
+    day_phrases: &[("the day before yesterday", -2), ("day before yesterday", -2), ("the day after tomorrow", 2), ("day after tomorrow", 2)],
+    not_days: &[("every", "*"), ("each", "*")],
+    last: "last past previous",
+    this: "this",
+    next: "next coming upcoming",
+    behind: false,
+    units: &[
+        ("day days", Unit::Day), ("night nights", Unit::Night), ("morning afternoon evening", Unit::PartOfDay),
+        ("week weeks", Unit::Week), ("weekend weekends", Unit::Weekend), ("fortnight fortnights", Unit::Fortnight),
+        ("month months", Unit::Month), ("quarter", Unit::Quarter), ("year years", Unit::Year),
+        ("spring", Unit::Spring), ("summer", Unit::Summer), ("autumn fall", Unit::Autumn), ("winter", Unit::Winter),
     ],
-    ago: &["ago"],
+    unit_phrases: &[],
+    numbers: &[
+        ("a an one", 1), ("two couple", 2), ("three few several", 3), ("four", 4), ("five", 5), ("six", 6), ("seven", 7),
+        ("eight", 8), ("nine", 9), ("ten", 10), ("eleven", 11), ("twelve", 12),
+    ],
+    ago: &["ago", "back"],
+    since: &[],
+    ahead: &["in"],
+    before: &["before", "prior to", "preceding"],
+    after: &["after", "following"],
+    links: &["of", "the"],
+    month_first: true,
+};
+
+#[rustfmt::skip]
+const QUESTIONS: QuestionWords = QuestionWords {
+    time: &[
+        "when", "since when", "how long ago", "how many days ago", "how many weeks ago", "how many months ago", "how many years ago",
+        "what date", "what day", "what week", "what weekend", "what month", "what season", "what year", "what time",
+        "which date", "which day", "which week", "which weekend", "which month", "which season", "which year",
+    ],
+    name: &["who", "whom", "whose", "which", "where"],
+    other: &["what", "how", "why"],
 };
 
 #[rustfmt::skip]
@@ -57,6 +97,11 @@ const TALK: TalkWords = TalkWords {
     ],
     our: &["our"],
     conversations: &["chat", "chats", "conversation", "conversations", "discussion", "discussions", "session", "talk", "talks"],
-    reminders: &[&["remind", "me"]],
+    reminders: &["remind me"],
     instruction: &["to"],
+    said_alone: &[],
+    said_before: &[],
+    formal_you: &[],
+    others: &[],
+    anywhere: false,
 };

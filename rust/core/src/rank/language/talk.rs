@@ -1,7 +1,7 @@
 //! Does a query ask for what the assistant said, or name an earlier conversation? A second person that said or gave
 //! something, "our last chat", "remind me".
 use super::Language;
-use super::words::{Word, words};
+use super::words::{Word, phrase};
 
 /// A language's words for who said what to whom.
 #[derive(Debug)]
@@ -29,9 +29,18 @@ pub struct TalkWords {
     pub our: &'static [&'static str],
     /// What both had ("our last chat").
     pub conversations: &'static [&'static str],
-    /// Asks to repeat, unless one of `instruction` follows ("remind me to call").
-    pub reminders: &'static [&'static [&'static str]],
+    /// Ask to repeat, unless one of `instruction` follows ("remind me to call").
+    pub reminders: &'static [&'static str],
     pub instruction: &'static [&'static str],
+    /// Verbs that have their subject in them: you said, we talked ("recomendaste").
+    pub said_alone: &'static [&'static str],
+    /// Directly before whom the query addresses ("dijo usted").
+    pub said_before: &'static [&'static str],
+    /// Addresses only with a capital ("Sie").
+    pub formal_you: &'static [&'static str],
+    /// Where the verb may stand anywhere behind its subject: subjects that begin another clause.
+    pub others: &'static [&'static str],
+    pub anywhere: bool,
 }
 
 /// The most words between a subject and its verb, or a possessive and its noun.
@@ -39,14 +48,14 @@ const REACH: usize = 3;
 
 /// Whether the query asks for what the assistant said or refers to earlier talk; never without a language.
 #[must_use]
-pub fn names_earlier_talk(text: &str, language: Option<&Language>) -> bool {
+pub fn names_earlier_talk(words: &[Word], language: Option<&Language>) -> bool {
     let Some(talk) = language.map(|language| &language.talk) else { return false };
-    let words = words(text);
     (0..words.len()).any(|at| {
         let (before, from) = words.split_at(at);
         talk.is_reminder(from)
             || talk.is_act(before, from, talk.you, talk.say, talk.said)
             || talk.is_act(before, from, talk.we, talk.talk, talk.talked)
+            || from.first().is_some_and(|word| word.is_one_of(talk.said_alone))
             || is_owned(from, talk.your, talk.answers)
             || is_owned(from, talk.our, talk.conversations)
     })
@@ -54,24 +63,27 @@ pub fn names_earlier_talk(text: &str, language: Option<&Language>) -> bool {
 
 impl TalkWords {
     fn is_reminder(&self, from: &[Word]) -> bool {
-        self.reminders.iter().any(|phrase| {
-            let said = from.len() >= phrase.len() && phrase.iter().zip(from).all(|(part, word)| word.lower == *part);
-            said && !from.get(phrase.len()).is_some_and(|next| next.is_one_of(self.instruction))
-        })
+        let ends = self.reminders.iter().filter_map(|reminder| phrase(from, reminder));
+        ends.into_iter().any(|end| !from.get(end).is_some_and(|next| next.is_one_of(self.instruction)))
     }
 
     /// A subject, then within reach its verb: in the past, or plain with a `did` before the subject.
     fn is_act(&self, before: &[Word], from: &[Word], subjects: &[&str], plain: &[&str], past: &[&str]) -> bool {
         let Some((subject, after)) = from.split_first() else { return false };
-        if !subject.is_one_of(subjects) {
+        let addresses = subject.is_proper && subject.is_one_of(self.formal_you) && subjects == self.you;
+        if !subject.is_one_of(subjects) && !addresses {
             return false;
         }
+        if self.anywhere {
+            let clause = after.iter().take_while(|word| !word.starts_clause && !word.is_one_of(self.others));
+            return clause.into_iter().any(|word| word.is_one_of(past));
+        }
         let verb = after.iter().take(REACH + 1).find(|word| !word.is_one_of(self.between));
-        let asks_past = before
-            .iter()
-            .rev()
-            .find(|word| !word.is_one_of(self.articles))
-            .is_some_and(|word| word.is_one_of(self.did));
+        let left = before.iter().rev().find(|word| !word.is_one_of(self.articles));
+        if left.is_some_and(|word| word.is_one_of(self.said_before)) && subjects == self.you {
+            return true;
+        }
+        let asks_past = left.is_some_and(|word| word.is_one_of(self.did));
         verb.is_some_and(|verb| verb.is_one_of(past) || asks_past && verb.is_one_of(plain))
     }
 }
@@ -83,11 +95,12 @@ fn is_owned(from: &[Word], owners: &[&str], things: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ENGLISH;
+    use super::super::words::words;
+    use super::super::{ENGLISH, GERMAN, SPANISH};
     use super::*;
 
     fn names(text: &str) -> bool {
-        names_earlier_talk(text, Some(&ENGLISH))
+        names_earlier_talk(&words(text), Some(&ENGLISH))
     }
 
     #[test]
@@ -151,6 +164,58 @@ mod tests {
 
     #[test]
     fn it_is_silent_without_a_language() {
-        assert!(!names_earlier_talk("remind me", None));
+        assert!(!names_earlier_talk(&words("remind me"), None));
+    }
+
+    #[test]
+    fn german_verbs_stand_at_the_end() {
+        let names = |text: &str| names_earlier_talk(&words(text), Some(&GERMAN));
+        for text in [
+            "Welches Hotel hast du mir letzte Woche in Wien empfohlen?",
+            "was du über den Vertrag gesagt hast",
+            "Was haben Sie mir zum Rücken geraten?",
+            "dein Vorschlag für das Abendessen",
+            "worüber haben wir gestern gesprochen",
+            "in unserem letzten Gespräch",
+            "Erinnere mich, wie das Restaurant hieß",
+        ] {
+            assert!(names(text), "{text}");
+        }
+        for text in [
+            "Was habe ich dir über meinen Hund erzählt?",
+            "Weißt du, was ich gesagt habe?",
+            "weißt du was ich dir erzählt habe",
+            "Was haben sie ihr geraten?",
+            "Was empfiehlst du mir?",
+            "Erinnere mich daran, Mama anzurufen",
+            "Wo haben wir gewohnt?",
+        ] {
+            assert!(!names(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn spanish_verbs_have_their_subject_in_them() {
+        let names = |text: &str| names_earlier_talk(&words(text), Some(&SPANISH));
+        for text in [
+            "¿Qué hotel me recomendaste?",
+            "lo que me has dicho del contrato",
+            "¿Qué me dijo usted de la espalda?",
+            "tu sugerencia para la cena",
+            "¿De qué hablamos ayer?",
+            "en nuestra última conversación",
+            "Recuérdame cómo se llamaba el restaurante",
+        ] {
+            assert!(names(text), "{text}");
+        }
+        for text in [
+            "¿Qué te dije de mi perro?",
+            "¿Qué me recomiendas?",
+            "Recuérdame que llame a mamá",
+            "¿Dónde vivimos?",
+            "tu casa",
+        ] {
+            assert!(!names(text), "{text}");
+        }
     }
 }

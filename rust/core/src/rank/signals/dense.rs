@@ -16,8 +16,9 @@ impl Signal for Dense {
         Stage::Base
     }
 
-    fn default_weight(&self) -> f32 {
-        0.5
+    /// What the embedder says its cosine is worth.
+    fn default_weight(&self, dense_weight: f32) -> f32 {
+        dense_weight
     }
 
     fn silent_in(&self, mode: Mode) -> bool {

@@ -1,9 +1,14 @@
 //! The signals: each a pure function of the scene in a file of its own. A new signal is one file and one line here.
+mod cues;
+mod date;
 mod dense;
 mod lexical;
+mod named;
 mod neighbours;
 mod role;
 mod sitting;
+mod sitting_words;
+mod window;
 
 use super::mode::Mode;
 use super::scene::Scene;
@@ -23,7 +28,8 @@ pub trait Signal: Sync + std::fmt::Debug {
 
     fn stage(&self) -> Stage;
 
-    fn default_weight(&self) -> f32;
+    /// Beside an embedder whose cosine has this weight: the stronger it is, the less words need to say.
+    fn default_weight(&self, dense_weight: f32) -> f32;
 
     /// Whether a read of this mode leaves it out.
     fn silent_in(&self, _mode: Mode) -> bool {
@@ -35,8 +41,18 @@ pub trait Signal: Sync + std::fmt::Debug {
 }
 
 /// Every signal, in the order in which they are added.
-pub static SIGNALS: &[&dyn Signal] =
-    &[&dense::Dense, &lexical::Lexical, &neighbours::Neighbours, &sitting::Sitting, &role::Role];
+pub static SIGNALS: &[&dyn Signal] = &[
+    &dense::Dense,
+    &lexical::Lexical,
+    &window::Window,
+    &neighbours::Neighbours,
+    &sitting::Sitting,
+    &sitting_words::SittingWords,
+    &role::Role,
+    &named::Named,
+    &date::Date,
+    &cues::Cues,
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,14 @@
-//! A turn answers with those around it: `min(1, 80/L) (0.4 max(x of the next ones) + 0.15 max(x of the ones after))`.
-//! A fact has no thread, so it is its own neighbour on one side of each: `0.55 min(1, 80/L) x`.
+//! A turn answers with those around it: `min(1, 80/L) (0.25 max(x of the next ones) + 0.1 max(x of the ones after) + 0.25 q x)`,
+//! the last of the turn before, of which the share q asks: an answer is found by its question.
+//! A fact has no thread, so it is its own: `0.55 min(1, 80/L) x`.
 use super::{Signal, Stage};
 use crate::model::Kind;
 use crate::rank::scene::Scene;
 
-const NEXT: f32 = 0.4;
-const AFTER: f32 = 0.15;
+const NEXT: f32 = 0.25;
+const AFTER: f32 = 0.1;
+const QUESTION: f32 = 0.25;
+const ITSELF: f32 = 0.55;
 /// A longer text says more itself and owes its neighbours less.
 const LENGTH: f32 = 80.0;
 
@@ -21,7 +24,7 @@ impl Signal for Neighbours {
         Stage::Thread
     }
 
-    fn default_weight(&self) -> f32 {
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
         1.0
     }
 
@@ -34,21 +37,26 @@ impl Signal for Neighbours {
 
 fn lent(scene: &Scene, sum: &[f32], row: usize, kind: Kind, own: f32) -> f32 {
     match kind {
-        Kind::Fact | Kind::Pinned => (NEXT + AFTER) * own,
+        Kind::Fact | Kind::Pinned => ITSELF * own,
         Kind::Document => 0.0,
         Kind::Turn => {
             let (left, right) = (scene.thread.previous(row), scene.thread.next(row));
             let left_after = left.and_then(|row| scene.thread.previous(row));
             let right_after = right.and_then(|row| scene.thread.next(row));
-            NEXT * larger(sum, left, right) + AFTER * larger(sum, left_after, right_after)
+            let asked = left.map_or(0.0, |row| value(scene.question_share, row) * value(sum, row));
+            NEXT * larger(sum, left, right) + AFTER * larger(sum, left_after, right_after) + QUESTION * asked
         }
     }
 }
 
 /// The larger of two rows' sums; who is missing counts 0.
 fn larger(sum: &[f32], a: Option<usize>, b: Option<usize>) -> f32 {
-    let of = |row: Option<usize>| row.and_then(|row| sum.get(row)).copied().unwrap_or(0.0);
+    let of = |row: Option<usize>| row.map_or(0.0, |row| value(sum, row));
     of(a).max(of(b))
+}
+
+fn value(column: &[f32], row: usize) -> f32 {
+    column.get(row).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -71,7 +79,9 @@ mod tests {
             }
             let order = sittings.iter().find(|sitting| sitting.contains(&row)).map_or(&[][..], Vec::as_slice);
             let at = order.iter().position(|other| *other == row).unwrap_or(0) as i64;
-            short * (0.4 * x(order, at - 1).max(x(order, at + 1)) + 0.15 * x(order, at - 2).max(x(order, at + 2)))
+            let question = usize::try_from(at - 1).map_or(0.0, |at| f64::from(sample.question_share[order[at]]));
+            let thread = 0.25 * x(order, at - 1).max(x(order, at + 1)) + 0.1 * x(order, at - 2).max(x(order, at + 2));
+            short * (thread + 0.25 * question * x(order, at - 1))
         };
         (0..sample.len()).map(value).collect()
     }
@@ -80,7 +90,7 @@ mod tests {
     fn a_turn_without_tokens_borrows_in_full() {
         let sample = Sample { tokens: vec![0, 160], ..Sample::of_turns(&[0.0; 2]) };
         let got = Neighbours.contribution(&sample.view().scene(), &[1.0, 1.0]);
-        assert!(close(&got, &[0.4, 0.2]));
+        assert!(close(&got, &[0.25, 0.125]));
     }
 
     proptest! {

@@ -1,6 +1,5 @@
 //! People ask for what they said themselves, unless they ask for what they were told.
 use super::{Signal, Stage};
-use crate::rank::language::talk::names_earlier_talk;
 use crate::rank::scene::Scene;
 
 #[derive(Debug)]
@@ -15,13 +14,13 @@ impl Signal for Role {
         Stage::Added
     }
 
-    fn default_weight(&self) -> f32 {
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
         0.4
     }
 
     /// 1 for the user's own words; 0 for all where the query asks for what the assistant said.
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
-        let counts = !names_earlier_talk(scene.query.text, scene.query.language);
+        let counts = !scene.query.names_earlier_talk;
         scene.user_words.iter().map(|own| if *own && counts { 1.0 } else { 0.0 }).collect()
     }
 }

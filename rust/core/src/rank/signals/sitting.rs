@@ -15,8 +15,8 @@ impl Signal for Sitting {
         Stage::Thread
     }
 
-    fn default_weight(&self) -> f32 {
-        0.2
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
+        0.1
     }
 
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {

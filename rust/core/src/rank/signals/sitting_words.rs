@@ -1,0 +1,98 @@
+//! A conversation that has the query's words in it, wherever: `mm` of BM25 of the sitting as one document.
+use super::{Signal, Stage};
+use crate::lexical::bm25;
+use crate::rank::min_max::min_max;
+use crate::rank::mode::Mode;
+use crate::rank::scene::Scene;
+
+#[derive(Debug)]
+pub struct SittingWords;
+
+impl Signal for SittingWords {
+    fn name(&self) -> &'static str {
+        "sitting_words"
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::Thread
+    }
+
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
+        0.15
+    }
+
+    fn silent_in(&self, mode: Mode) -> bool {
+        mode == Mode::Dense
+    }
+
+    fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
+        let scores = sitting_scores(scene);
+        let of = |sitting: &u32| scores.get(*sitting as usize).copied().unwrap_or(0.0);
+        let mut values: Vec<f32> = scene.thread.sitting().iter().map(of).collect();
+        min_max(&mut values);
+        values
+    }
+}
+
+fn sitting_scores(scene: &Scene) -> Vec<f32> {
+    let sittings = scene.thread.sittings();
+    let mut lengths = vec![0.0_f32; sittings];
+    for (sitting, len) in scene.thread.sitting().iter().zip(scene.doc_len) {
+        if let Some(length) = lengths.get_mut(*sitting as usize) {
+            *length += *len as f32;
+        }
+    }
+    let avg_len = lengths.iter().sum::<f32>() / sittings.max(1) as f32;
+    let (mut scores, mut tf) = (vec![0.0_f32; sittings], vec![0.0_f32; sittings]);
+    for (term, postings) in scene.matches.iter() {
+        for posting in postings {
+            let sitting = scene.thread.sitting().get(posting.row as usize);
+            if let Some(tf) = sitting.and_then(|sitting| tf.get_mut(*sitting as usize)) {
+                *tf += posting.tf as f32;
+            }
+        }
+        let df = tf.iter().filter(|tf| **tf > 0.0).count();
+        let idf = bm25::idf(sittings, df) * term.query_count as f32;
+        for ((score, tf), len) in scores.iter_mut().zip(&mut tf).zip(&lengths) {
+            *score += bm25::term_weight(std::mem::take(tf), *len, avg_len, idf);
+        }
+    }
+    scores
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rank::sample::{Sample, close, textbook_mm};
+
+    /// A sample whose memories are the sittings.
+    fn joined(sample: &Sample, sittings: &[Vec<usize>]) -> Sample {
+        let sum = |of: &[u32], sitting: &[usize]| sitting.iter().map(|row| of[*row]).sum::<u32>();
+        Sample {
+            tf: sample.tf.iter().map(|tf| sittings.iter().map(|sitting| sum(tf, sitting)).collect()).collect(),
+            doc_len: sittings.iter().map(|sitting| sum(&sample.doc_len, sitting)).collect(),
+            ..Sample::of_turns(&vec![0.0; sittings.len()])
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sitting_words_is_its_formula(sample in Sample::any()) {
+            let sittings = sample.textbook_sittings();
+            let documents = joined(&sample, &sittings);
+            let mut expected = vec![0.0; sample.len()];
+            for (at, sitting) in sittings.iter().enumerate() {
+                for row in sitting {
+                    expected[*row] = documents.textbook_bm25(at);
+                }
+            }
+            let spread = expected.iter().copied().fold(f64::MIN, f64::max) - expected.iter().copied().fold(f64::MAX, f64::min);
+            prop_assume!(sample.is_empty() || spread == 0.0 || spread > 1e-3);
+            let got = SittingWords.contribution(&sample.view().scene(), &[]);
+            prop_assert!(close(&got, &textbook_mm(&expected)));
+        }
+    }
+}
