@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retentive._errors import ConfigurationError
 from retentive.embedders._callable import checked_dimension, checked_name
+from retentive.embedders._known import recognised
 from retentive.embedders._protocol import Embedder
 from retentive.embedders._static import StaticEmbedder
 
@@ -25,7 +26,8 @@ def resolve(spec: object) -> Embedder:
     if isinstance(spec, str):
         if spec == "static":
             return StaticEmbedder()
-        raise ConfigurationError(f"there is no embedder named {spec!r}", hint=_ACCEPTED)
+        hint = f"pass OnnxEmbedder({spec!r})" if recognised(spec) else _ACCEPTED
+        raise ConfigurationError(f"there is no embedder named {spec!r}", hint=hint)
     if isinstance(spec, type):
         raise ConfigurationError(
             f"embedder is the class {spec.__name__}, expected an instance", hint=f"pass {spec.__name__}(...)"
