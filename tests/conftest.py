@@ -2,6 +2,9 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,17 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no folder {SHARED.name} beside the repository; name one with RETENTIVE_SHARED to run this test")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def bge_folder(shared: Path) -> Path:
+    """The folder of bge-small as ONNX; skips without it, or without what runs it."""
+    for package in ("onnxruntime", "tokenizers"):
+        pytest.importorskip(package)
+    folder = shared / "models" / "bge-small-en-v1.5-int8"
+    if not folder.is_dir():
+        pytest.skip(f"no model in {folder}")
+    return folder
 
 
 @pytest.fixture
@@ -61,3 +75,63 @@ def memory_db(embedder):
 
     with Collection("test", embedder=embedder) as collection:
         yield collection
+
+
+CHILD = """
+import faulthandler, os, sys
+from retentive import *
+from retentive.embedders import HashEmbedder
+
+faulthandler.enable()
+folder = sys.argv[1]
+
+
+def opened(**options):
+    return Collection("test", path=folder, embedder=HashEmbedder(64), **options)
+
+
+def tell(*words):
+    print(*words, flush=True)
+
+
+def wait():
+    return sys.stdin.readline()
+
+
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start Python code in a process of its own, on the same folder as `db`: it has `opened`, `tell` and `wait`."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", CHILD + code, str(tmp_path), *map(str, arguments)]
+        pipe = subprocess.PIPE
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path)
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+@pytest.fixture
+def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]:
+    """Run Python code in a process of its own to its end, as `start` does; return the lines it told."""
+
+    def run(code: str, *arguments: object) -> list[str]:
+        child = start(code, *arguments)
+        try:
+            told, error = child.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            told, error = child.communicate()
+            error += "\nhangs"
+        assert child.returncode == 0, f"{child.returncode}: {told}{error}"
+        return told.splitlines()
+
+    return run

@@ -59,7 +59,7 @@ class Embedding:
         parts_of = checked_parts(self._embedder, texts)
         if parts_of is not None:
             return parts_of
-        split = [_parts.split(text, self._window) for text in texts]
+        split = [_parts.split(text, self._window, self._part_tokens) for text in texts]
         rows = checked_documents(self._embedder, [part for parts in split for part in parts])
         starts = [0]
         for parts in split:
@@ -116,6 +116,11 @@ class Embedding:
     def _window(self) -> int | None:
         window: int | None = getattr(self._embedder, "window", None)
         return window
+
+    @property
+    def _part_tokens(self) -> int | None:
+        tokens: int | None = getattr(self._embedder, "part_tokens", None)
+        return tokens
 
     def _number(self, attribute: str) -> float | None:
         value = getattr(self._embedder, attribute, None)

@@ -73,9 +73,14 @@ class StaticEmbedder:
         return float(_about()["dense_weight"])
 
     @property
-    def window(self) -> None:
-        """None: a text of any length is one vector."""
-        return None
+    def window(self) -> int:
+        """1024 tokens: the mean of a longer text says little of any one sentence in it."""
+        return 1_024
+
+    @property
+    def part_tokens(self) -> int:
+        """128 tokens, about a paragraph."""
+        return 128
 
     def embed_documents(self, texts: list[str]) -> Floats:
         """Return one row a text, float32 `[len(texts), 256]`, of length 1; each as it would be alone."""

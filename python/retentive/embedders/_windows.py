@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SENTENCE_AT_LEAST, _SENTENCE_AT_MOST = 8, 64
+# A window has room for these, beside special tokens and prefix.
+SENTENCE_TOKENS = 64
+_SENTENCE_AT_LEAST = 8
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[”’」』）]*|\n")
 
 
@@ -19,7 +21,7 @@ def sentence_borders(text: str, starts: Sequence[int]) -> list[int]:
     return sorted({bisect_left(starts, end) for end in ends})
 
 
-def windows(count: int, room: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:
+def windows(count: int, borders: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
     """Yield the parts `[start, end)` of a text of `count` tokens, each of `room` at most; together they are all of it.
 
     Parts are about equally long, so that no part is a leftover of a few words, and begin where a sentence does. Where
@@ -36,20 +38,15 @@ def windows(count: int, room: int, borders: Sequence[int]) -> Iterator[tuple[int
     yield start, count
 
 
-def ends(count: int, room: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last sentence `[start, end)` of a text of `count` tokens, or all where it has room.
+def ends(count: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last sentence `[start, end)` of a text of `count` tokens.
 
-    Short sentences are taken together up to 8 tokens, long ones are cut at 64.
+    Short sentences are taken together up to 8 tokens, long ones are cut at `SENTENCE_TOKENS`.
     """
-    if count <= room:
-        yield 0, count
-        return
-    longest = min(room, _SENTENCE_AT_MOST)
-    least = min(_SENTENCE_AT_LEAST, longest)
-    first = next((border for border in borders if border >= least), count)
-    last = next((border for border in reversed(borders) if border <= count - least), 0)
-    yield 0, min(first, longest)
-    yield max(last, count - longest), count
+    first = next((border for border in borders if border >= _SENTENCE_AT_LEAST), count)
+    last = next((border for border in reversed(borders) if border <= count - _SENTENCE_AT_LEAST), 0)
+    yield 0, min(first, SENTENCE_TOKENS)
+    yield max(last, count - SENTENCE_TOKENS), count
 
 
 def _nearest(borders: Sequence[int], ideal: int, lowest: int, highest: int) -> int | None:

@@ -33,7 +33,7 @@ fn every_session_sees_its_own_memories_only() {
         assert_eq!(db.recalled("secret word", name), [format!("the secret word of number {number}")], "{name}");
         assert_eq!(db.turns(name, None, None, NOW, &go).unwrap().len(), 1);
     }
-    let mut sessions = db.sessions(&Reach::default(), &go).unwrap();
+    let mut sessions = db.sessions(&Reach::default(), NOW, &go).unwrap();
     sessions.sort_unstable();
     let mut names = NAMES.map(str::to_owned);
     names.sort_unstable();
@@ -59,8 +59,8 @@ fn what_has_no_user_and_what_has_one_do_not_see_each_other() {
     assert_eq!(seen(Reach { session: Some("s".to_owned()), ..user("ann") }), ["the secret word of ann"]);
     assert_eq!(seen(anybody()).len(), 4);
     assert_eq!(seen(Reach { session: Some("s".to_owned()), ..anybody() }).len(), 3);
-    assert_eq!(db.users(&go).unwrap(), ["ann", "bob"]);
-    assert_eq!(db.sessions(&user("ann"), &go).unwrap(), ["s", "t"]);
+    assert_eq!(db.users(NOW, &go).unwrap(), ["ann", "bob"]);
+    assert_eq!(db.sessions(&user("ann"), NOW, &go).unwrap(), ["s", "t"]);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn forget_takes_what_it_names_and_nothing_else() {
     assert!(db.one(&kept).is_some());
     assert_eq!(db.forget(&forget(session("a"), &[Kind::Turn, Kind::Fact, Kind::Pinned]), &go).unwrap(), 1);
     assert_eq!(db.count(&session("a"), None, NOW, &go).unwrap(), 0);
-    assert_eq!(db.sessions(&Reach::default(), &go).unwrap(), ["b"]);
+    assert_eq!(db.sessions(&Reach::default(), NOW, &go).unwrap(), ["b"]);
     let again = open(Some(&disk.folder.path().join("chat.db")));
     assert!(again.recalled("in a", "a").is_empty());
     assert_eq!(again.turns("b", None, None, NOW, &go).unwrap().len(), 5);

@@ -30,6 +30,19 @@ impl Engine {
     }
 }
 
+/// `InvalidInput` for a name that is no signal, or a weight that is none.
+pub fn validate_signals(signals: &[(String, f64)]) -> Result<()> {
+    weights(signals).map(drop)
+}
+
+fn weights(signals: &[(String, f64)]) -> Result<Weights> {
+    let mut weights = Weights::default();
+    for (name, weight) in signals {
+        weights.set(name, *weight as f32)?;
+    }
+    Ok(weights)
+}
+
 /// What of a recall can be known before its transaction.
 pub(super) struct Plan<'a> {
     request: &'a RecallRequest,
@@ -44,10 +57,7 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let mut weights = Weights::default();
-        for (name, weight) in &request.settings.signals {
-            weights.set(name, *weight as f32)?;
-        }
+        let weights = weights(&request.settings.signals)?;
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
@@ -88,7 +98,9 @@ impl<'a> Plan<'a> {
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
-        self.request.refusal_floor.is_some_and(|floor| scene.cosine.is_some() && nothing_relevant(scene, floor as f32))
+        // No floor was calibrated without similarities: then what shares no word with the query at all is no answer.
+        let floor = |floor: f64| if scene.cosine.is_some() { floor as f32 } else { f32::MIN_POSITIVE };
+        self.request.refusal_floor.is_some_and(|given| nothing_relevant(scene, floor(given)))
     }
 
     /// The rows of S that kinds, policy and exclusions leave.

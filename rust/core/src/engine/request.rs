@@ -104,7 +104,7 @@ pub struct RecallRequest {
     pub filter: Option<String>,
     /// The least similarity of each memory.
     pub min_relevance: Option<f64>,
-    /// "auto": the embedder's floor; `None` = never refuse.
+    /// "auto": the embedder's floor, and without a vector any number: what shares no word is refused. `None` = never refuse.
     pub refusal_floor: Option<f64>,
     pub settings: Settings,
 }

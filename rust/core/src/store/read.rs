@@ -54,7 +54,7 @@ impl ReadTx<'_> {
     /// Tells a restored backup from the file it replaced.
     #[must_use]
     pub fn epoch(&self) -> u64 {
-        self.meta.epoch as u64
+        self.conn.generation()
     }
 
     pub fn find(&self, id: &str) -> Result<Option<Head>> {
