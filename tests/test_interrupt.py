@@ -47,7 +47,7 @@ def waiting(tmp_path, embedder):
         yield db
 
 
-class Stop(Exception):
+class StopError(Exception):
     pass
 
 
@@ -62,10 +62,10 @@ class Stop(Exception):
 )
 def test_waiting_for_a_busy_file_ends_with_the_handlers_exception(waiting, holder, alarms, write):
     def stop(number, frame):
-        raise Stop
+        raise StopError
 
     alarms(0.1, stop)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         write(waiting)
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert [turn.text for turn in waiting.turns("s")] == ["here"]
@@ -108,11 +108,9 @@ def test_a_bulk_write_says_exactly_how_many_it_stored(tmp_path, embedder, verb, 
                 interrupt.interval = milliseconds / 1_000
                 interrupt.start()
 
+        given = texts if verb == "add" else ({"text": text, "session": "s"} for text in texts)
         with pytest.raises(KeyboardInterrupt) as caught:
-            if verb == "add":
-                db.add(texts, progress=progress)
-            else:
-                db.remember_many(({"text": text, "session": "s"} for text in texts), progress=progress)
+            getattr(db, verb)(given, progress=progress)
         interrupt.join()
         stored = caught.value.stored
         assert 2_000 <= stored == db.count() < 60_000

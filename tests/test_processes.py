@@ -69,13 +69,13 @@ while line := wait().strip():
 
 def test_a_file_that_another_process_holds_is_busy_after_the_timeout_and_can_be_read(tmp_path, embedder, start):
     with Collection("test", path=tmp_path, embedder=embedder, busy_timeout_s=0.3) as db:
-        id = db.remember("already here", session="s")
+        here = db.remember("already here", session="s")
         holder = start(HOLDER)
         assert holder.stdout.readline() == "held\n"
         writes = (
             lambda: db.remember("more", session="s"),
             lambda: db.remember_many([{"text": "more"}]),
-            lambda: db.feedback(id, "useful"),
+            lambda: db.feedback(here, "useful"),
             lambda: db.forget("s"),
             lambda: db.add("a document"),
         )
@@ -85,7 +85,7 @@ def test_a_file_that_another_process_holds_is_busy_after_the_timeout_and_can_be_
                 write()
             assert 0.3 <= time.monotonic() - started < 5
             assert caught.value.path == str(tmp_path / "test.db")
-            assert db.recall("already", session="s").ids == [id]
+            assert db.recall("already", session="s").ids == [here]
         with Collection("test", path=tmp_path, embedder=embedder) as other:
             assert other.count() == 1
         holder.stdin.write("\n")

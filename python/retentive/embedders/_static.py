@@ -64,7 +64,7 @@ class StaticEmbedder:
 
     @property
     def refusal_floor(self) -> float:
-        """What the best `similarity + 0.5 * coverage` must reach: 2 % of a conversation's own questions fall short."""
+        """What the best `similarity + 0.5 * coverage` must reach in 500 memories: 2 % of their own questions do not."""
         return float(_about()["refusal_floor"])
 
     @property

@@ -25,7 +25,8 @@ const NAMES: [&str; 14] = [
 
 #[test]
 fn every_session_sees_its_own_memories_only() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     for name in NAMES {
         db.add(said(name, &format!("the secret word of number {}", NAMES.iter().position(|n| *n == name).unwrap())));
     }
@@ -42,7 +43,8 @@ fn every_session_sees_its_own_memories_only() {
 
 #[test]
 fn what_has_no_user_and_what_has_one_do_not_see_each_other() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let of = |user: &str, session: &str, text: &str| NewMemory { user: Some(user.to_owned()), ..said(session, text) };
     db.add(said("s", "nobody's secret word"));
     db.add(of("ann", "s", "the secret word of ann"));
@@ -65,7 +67,8 @@ fn what_has_no_user_and_what_has_one_do_not_see_each_other() {
 
 #[test]
 fn a_filter_decides_before_the_limit() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let crowd: Vec<NewMemory> = (0..1000).map(|_| said("a", "the very same words again")).collect();
     db.remember(crowd, NOW, &go).unwrap();
     db.add(said("b", "the very same words again"));
@@ -111,7 +114,8 @@ fn filters_see_reserved_keys_and_the_callers_own() {
 
 #[test]
 fn expiry_is_exact_and_needs_no_sweep() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let id = db.add(NewMemory { expires: Some(NOW + 1), ..keyed("a", "door", "the door code is blue") });
     let at = |now: i64| {
         let recalled = db.ranked(&RecallRequest { now, ..ask("door code", session("a")) }).memories.len();
@@ -133,7 +137,8 @@ fn expiry_is_exact_and_needs_no_sweep() {
 
 #[test]
 fn what_is_gone_takes_no_place() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     for (number, go_away) in ["forgotten", "expired", "superseded"].into_iter().enumerate() {
         let name = format!("s{number}");
         let better = db.add(NewMemory {
@@ -201,7 +206,8 @@ fn forget_by_age_by_state_and_by_id() {
 
 #[test]
 fn clear_leaves_nothing() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(said("a", "one"));
     db.add(document("d", "two"));
     assert_eq!(db.clear(&go).unwrap(), 2);

@@ -98,9 +98,7 @@ impl<'a> Plan<'a> {
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
-        // No floor was calibrated without similarities: then what shares no word with the query at all is no answer.
-        let floor = |floor: f64| if scene.cosine.is_some() { floor as f32 } else { f32::MIN_POSITIVE };
-        self.request.refusal_floor.is_some_and(|given| nothing_relevant(scene, floor(given)))
+        self.request.refusal_floor.is_some_and(|floor| nothing_relevant(scene, floor as f32))
     }
 
     /// The rows of S that kinds, policy and exclusions leave.

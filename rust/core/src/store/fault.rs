@@ -49,6 +49,9 @@ pub(super) fn changed_underneath(path: &Path) -> Error {
 pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::Error as Sql;
     match error {
+        Sql::SqliteFailure(failure, Some(message)) if failure.code == ErrorCode::Unknown && other_tables(message) => {
+            Error::corrupt(path, format!("its tables are not those of a retentive collection ({message})"))
+        }
         Sql::SqliteFailure(failure, message) => from_code(path, *failure, message.as_deref().unwrap_or("")),
         // Our statements are fixed: one that does not compile, a missing row or a value of another type means another schema or damage.
         Sql::SqlInputError { error, msg, .. } if error.code == ErrorCode::Unknown => {
@@ -62,6 +65,11 @@ pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
         | Sql::QueryReturnedNoRows => Error::corrupt(path, format!("a stored row cannot be read ({error})")),
         other => store(path, other.to_string()),
     }
+}
+
+/// SQLite has one code for all that is wrong with a statement.
+fn other_tables(message: &str) -> bool {
+    ["no such table", "no such column", "no such index", "table "].iter().any(|start| message.starts_with(start))
 }
 
 fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {

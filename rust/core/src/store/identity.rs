@@ -36,7 +36,8 @@ impl FileId {
 
     fn new(found: &Metadata, access: Access) -> Self {
         let (device, inode) = numbers(found);
-        let content = if access == Access::Immutable { found.modified().ok().map(|at| (found.len(), at)) } else { None };
+        let content =
+            if access == Access::Immutable { found.modified().ok().map(|at| (found.len(), at)) } else { None };
         Self { device, inode, made: found.created().ok(), content }
     }
 

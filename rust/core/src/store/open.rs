@@ -7,7 +7,7 @@ use super::OpenOptions;
 use super::fault::{self, At};
 use super::identity::FileId;
 use super::patience::{Interrupt, Patience};
-use super::schema;
+use super::schema::{self, Identity, Meta, Origin};
 use super::shared::Shared;
 use super::sqlite::{Access, Conn, connect, wal_bytes, wal_path};
 use crate::error::{Error, Result};
@@ -104,7 +104,10 @@ fn open_writable(path: &Path, options: &OpenOptions, access: Access) -> Result<C
         return Err(fault::store(path, fault::READ_ONLY));
     }
     // Whose file it is comes before anything that writes.
-    schema::identify(&sql, path)?;
+    if let Identity::Ours = schema::identify(&sql, path)? {
+        Origin::load(&sql, path)?;
+        Meta::load(&sql, path)?.allows_writing(path)?;
+    }
     if access != Access::Memory {
         schema::ensure_wal(&sql, path)?;
     }
