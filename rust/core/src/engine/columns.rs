@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::admit::Admission;
 use super::gather::{Gathered, Part};
-use super::request::RecallRequest;
+use super::request::TokenVectors;
 use crate::error::Result;
 use crate::lexical::Analyzer;
 use crate::model::{Kind, Period};
@@ -171,12 +171,11 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
 }
 
 /// The tokens of a query whose embedder gives them.
-pub(super) fn query_tokens(analyzer: &Analyzer, request: &RecallRequest) -> Option<QueryTokens> {
-    let (vectors, spans) = request.query_terms.clone()?;
-    let starts: Vec<usize> = request.query.char_indices().map(|(at, _)| at).chain([request.query.len()]).collect();
-    let byte = |character: usize| starts.get(character).copied().unwrap_or(request.query.len());
+pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, (vectors, spans): TokenVectors) -> QueryTokens {
+    let starts: Vec<usize> = query.char_indices().map(|(at, _)| at).chain([query.len()]).collect();
+    let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
     let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    Some(QueryTokens::new(vectors, &spans, &analyzer.query_terms(&request.query)))
+    QueryTokens::new(vectors, &spans, &analyzer.query_terms(query))
 }
 
 /// The feedback that a memory had at the instant the read answers for.

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{Judge, Kind, Outcome};
+use crate::rank::terms::TermStatistics;
 use crate::store::{Durability, Micros};
 
 pub use crate::rank::mode::Mode;
@@ -85,12 +86,15 @@ pub struct Reach {
     pub session: Option<String>,
 }
 
+/// The vectors of a text's tokens, and the characters `[start, end)` that each covers.
+pub type TokenVectors = (Vec<Vec<f32>>, Vec<(usize, usize)>);
+
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     pub query: String,
     pub vector: Option<Vec<f32>>,
     /// Each token's vector and the characters that it covers, where the query vector is to be weighted by the scope's statistics.
-    pub query_terms: Option<(Vec<Vec<f32>>, Vec<(usize, usize)>)>,
+    pub query_terms: Option<TokenVectors>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.
@@ -194,6 +198,8 @@ pub struct Ranked {
     pub below_gap: Vec<String>,
     /// "Nothing relevant".
     pub refused: bool,
+    /// The query's terms over scope S; excerpts are chosen by them.
+    pub terms: TermStatistics,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
