@@ -2,13 +2,13 @@
 //! counter does: after the read, with no lock held.
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
-use retentive_core::engine::{Engine, TokenVectors};
+use retentive_core::engine::{Engine, QueryTerms};
 use retentive_core::pack::Length;
 use retentive_core::rank::answers::{answers, compared};
 use retentive_core::rank::terms::TermStatistics;
 use retentive_core::vector::quantise::cosine;
 
-use crate::request::{field, rows, token_vectors};
+use crate::request::{field, query_terms, rows};
 
 /// How the facade wants long memories excerpted.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Excerpts<'py> {
     pub length: Length,
     query: String,
     /// The model's, where the recall had them.
-    query_terms: Option<TokenVectors>,
+    query_terms: Option<QueryTerms>,
     model: Option<Bound<'py, PyAny>>,
 }
 
@@ -29,7 +29,7 @@ impl<'py> FromPyObject<'_, 'py> for Excerpts<'py> {
         Ok(Self {
             length: length.map_or(Length::Auto, Length::Tokens),
             query: field(&from, "query")?,
-            query_terms: token_vectors(&field(&from, "query_terms")?)?,
+            query_terms: query_terms(&field(&from, "query_terms")?)?,
             model: from.get_item("model")?.filter(|model| !model.is_none()),
         })
     }
@@ -61,7 +61,7 @@ impl<'a, 'py> Chooser<'a, 'py> {
         if self.direction.is_none() {
             let tokens = match self.excerpts.query_terms.take() {
                 Some(tokens) => Some(tokens),
-                None => token_vectors(&model.call_method1("query_terms", (&self.excerpts.query,))?)?,
+                None => query_terms(&model.call_method1("query_terms", (&self.excerpts.query,))?)?,
             };
             let weighted =
                 tokens.and_then(|tokens| self.engine.weighted_query(self.terms, &self.excerpts.query, tokens));

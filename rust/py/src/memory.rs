@@ -153,7 +153,12 @@ pub struct Ranked {
 
 impl From<engine::Ranked> for Ranked {
     fn from(ranked: engine::Ranked) -> Self {
-        Self { memories: all(ranked.memories), below_gap: ranked.below_gap, refused: ranked.refused, terms: ranked.terms }
+        Self {
+            memories: all(ranked.memories),
+            below_gap: ranked.below_gap,
+            refused: ranked.refused,
+            terms: ranked.terms,
+        }
     }
 }
 

@@ -97,12 +97,12 @@ pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
 }
 
 /// Token vectors `[t, d]` with their spans, or none.
-pub fn token_vectors(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::TokenVectors>> {
+pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTerms>> {
     if object.is_none() {
         return Ok(None);
     }
     let (vectors, spans): (Bound<'_, PyAny>, Vec<(usize, usize)>) = object.extract()?;
-    Ok(Some((rows(&vectors)?, spans)))
+    Ok(Some(engine::QueryTerms { vectors: rows(&vectors)?, spans }))
 }
 
 impl Extract for engine::NewMemory {
@@ -174,7 +174,7 @@ impl Extract for engine::RecallRequest {
         Ok(Self {
             query: field(from, "query")?,
             vector: vector(&item(from, "vector")?)?,
-            query_terms: token_vectors(&item(from, "query_terms")?)?,
+            query_terms: query_terms(&item(from, "query_terms")?)?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,

@@ -2,7 +2,7 @@
 //! statistics of its scope along.
 use super::Engine;
 use super::columns::query_tokens;
-use super::request::TokenVectors;
+use super::request::QueryTerms;
 use crate::rank::answers::overlap;
 use crate::rank::terms::TermStatistics;
 
@@ -16,7 +16,7 @@ impl Engine {
 
     /// The query's vector, its tokens weighted by the statistics of the scope; `None` where they cancel out.
     #[must_use]
-    pub fn weighted_query(&self, terms: &TermStatistics, query: &str, tokens: TokenVectors) -> Option<Vec<f32>> {
+    pub fn weighted_query(&self, terms: &TermStatistics, query: &str, tokens: QueryTerms) -> Option<Vec<f32>> {
         query_tokens(&self.analyzer, query, tokens).weighted(terms.memories, |hash| terms.df(hash))
     }
 }

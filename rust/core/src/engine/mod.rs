@@ -12,7 +12,6 @@ mod feedback;
 mod filter;
 mod forget;
 mod gather;
-mod iso;
 mod maintain;
 mod model;
 mod read;
@@ -34,6 +33,7 @@ use crate::partition::Cache;
 use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use filter::validate_filter;
+pub use recall::validate_signals;
 pub use request::*;
 
 /// One open collection. Shared between threads; every method may be called from any of them.

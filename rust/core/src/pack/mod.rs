@@ -3,7 +3,6 @@
 //! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block (a `draft`),
 //! `select` a list of results. A long memory is shortened to an `excerpt` of its `sentences`.
 mod context;
-mod date;
 mod draft;
 mod excerpt;
 mod render;

@@ -8,8 +8,8 @@ const LONGEST_BYTES: usize = 240;
 
 /// Words whose full stop ends no sentence.
 const ABBREVIATIONS: [&str; 26] = [
-    "approx", "ave", "bzw", "ca", "cf", "dept", "dr", "etc", "gen", "inc", "jr", "ltd", "mr", "mrs", "ms", "mt", "prof",
-    "rev", "sr", "sra", "st", "tel", "usw", "vgl", "vs", "zb",
+    "approx", "ave", "bzw", "ca", "cf", "dept", "dr", "etc", "gen", "inc", "jr", "ltd", "mr", "mrs", "ms", "mt",
+    "prof", "rev", "sr", "sra", "st", "tel", "usw", "vgl", "vs", "zb",
 ];
 /// The same, where a number follows.
 const ABBREVIATIONS_BEFORE_NUMBERS: [&str; 8] = ["art", "fig", "nr", "no", "núm", "p", "pp", "vol"];
@@ -71,7 +71,10 @@ fn is_wide_stop(c: char) -> bool {
 }
 
 fn is_closer(c: char) -> bool {
-    matches!(c, '"' | '\'' | ')' | ']' | '}' | '*' | '_' | '~' | '”' | '’' | '»' | '」' | '』' | '）' | '】' | '〉' | '》')
+    matches!(
+        c,
+        '"' | '\'' | ')' | ']' | '}' | '*' | '_' | '~' | '”' | '’' | '»' | '」' | '』' | '）' | '】' | '〉' | '》'
+    )
 }
 
 /// Whether the stop between `before` (the sentence so far) and `rest` (from the white space on) is the end of a sentence.
@@ -105,7 +108,8 @@ fn cut<'a>(piece: &'a str, pieces: &mut Vec<&'a str>) {
     let (enough, mut start, mut end) = (piece.len().div_ceil(count), 0, 0);
     for atom in atoms(piece) {
         let is_full = end > start && end - start + atom.len() > LONGEST_BYTES;
-        let is_border = end - start >= enough && piece.get(..end).is_some_and(|done| done.ends_with(char::is_whitespace));
+        let is_border =
+            end - start >= enough && piece.get(..end).is_some_and(|done| done.ends_with(char::is_whitespace));
         if is_full || is_border {
             pieces.extend(piece.get(start..end));
             start = end;
@@ -133,11 +137,10 @@ mod tests {
     fn sentences_end_at_stops_before_white_space() {
         for (text, expected) in [
             ("One. Two! Three? Four", vec!["One. ", "Two! ", "Three? ", "Four"]),
-            ("He said \"no.\" Then (at last!) he left...  Gone.", vec![
-                "He said \"no.\" ",
-                "Then (at last!) he left...  ",
-                "Gone.",
-            ]),
+            (
+                "He said \"no.\" Then (at last!) he left...  Gone.",
+                vec!["He said \"no.\" ", "Then (at last!) he left...  ", "Gone."],
+            ),
             ("**Bold.** Next", vec!["**Bold.** ", "Next"]),
             ("Wait... what?!  Yes", vec!["Wait... what?!  ", "Yes"]),
         ] {

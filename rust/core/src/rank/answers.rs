@@ -10,7 +10,8 @@ const UNLIKE: f32 = -1.0;
 #[must_use]
 pub fn overlap(idf: &[(u64, f32)], terms: &[Term]) -> f32 {
     let total: f32 = idf.iter().map(|(_, idf)| idf).sum();
-    let held: f32 = idf.iter().filter(|(hash, _)| terms.iter().any(|term| term.hash == *hash)).map(|(_, idf)| idf).sum();
+    let held: f32 =
+        idf.iter().filter(|(hash, _)| terms.iter().any(|term| term.hash == *hash)).map(|(_, idf)| idf).sum();
     if total > 0.0 { held / total } else { 0.0 }
 }
 
