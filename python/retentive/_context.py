@@ -154,8 +154,10 @@ def _packed(
 
 
 def _excerpts(engine: Engine, excerpt: object, recall: RecallRequest) -> Excerpts | None:
-    """Return how to excerpt. Sentences are compared by the static model, whose vectors take microseconds, whatever the
-    collection's embedder; in lexical mode by their words alone.
+    """Return how to excerpt.
+
+    Sentences are compared by the static model whatever the collection's embedder: its vectors take microseconds, and
+    another model's milliseconds each. In lexical mode their words alone decide.
     """
     if excerpt is None:
         return None

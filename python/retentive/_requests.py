@@ -120,7 +120,7 @@ class ContextRequest(TypedDict):
 
 
 class Excerpts(TypedDict):
-    """How long memories are excerpted: to a length in tokens or (None) by the room left; words alone without a model."""
+    """How long memories are excerpted: to a length in tokens (None: by the room left); without a model, by words."""
 
     length: int | None
     query: str

@@ -40,8 +40,8 @@ pub struct Chooser<'a, 'py> {
     engine: &'a Engine,
     terms: &'a TermStatistics,
     excerpts: Excerpts<'py>,
-    /// Made when first needed; `None` inside: the query has no direction.
-    direction: Option<Option<Vec<f32>>>,
+    /// Made when first needed; empty where the query has none.
+    direction: Option<Vec<f32>>,
 }
 
 impl<'a, 'py> Chooser<'a, 'py> {
@@ -57,19 +57,25 @@ impl<'a, 'py> Chooser<'a, 'py> {
     }
 
     fn cosines(&mut self, sentences: &[&str], compared: &[usize]) -> PyResult<Vec<f32>> {
-        let Some(model) = &self.excerpts.model else { return Ok(Vec::new()) };
+        let Some(model) = self.excerpts.model.clone() else { return Ok(Vec::new()) };
         if self.direction.is_none() {
-            let tokens = match self.excerpts.query_terms.take() {
-                Some(tokens) => Some(tokens),
-                None => query_terms(&model.call_method1("query_terms", (&self.excerpts.query,))?)?,
-            };
-            let weighted =
-                tokens.and_then(|tokens| self.engine.weighted_query(self.terms, &self.excerpts.query, tokens));
-            self.direction = Some(weighted);
+            self.direction = Some(self.query_direction(&model)?);
         }
-        let Some(Some(direction)) = &self.direction else { return Ok(Vec::new()) };
+        let Some(direction) = self.direction.as_ref().filter(|direction| !direction.is_empty()) else {
+            return Ok(Vec::new());
+        };
         let texts: Vec<&str> = compared.iter().filter_map(|index| sentences.get(*index).copied()).collect();
         let vectors = rows(&model.call_method1("embed_documents", (texts,))?)?;
         Ok(vectors.iter().map(|vector| cosine(vector, direction)).collect())
+    }
+
+    fn query_direction(&mut self, model: &Bound<'py, PyAny>) -> PyResult<Vec<f32>> {
+        let query = &self.excerpts.query;
+        let tokens = match self.excerpts.query_terms.take() {
+            Some(tokens) => Some(tokens),
+            None => query_terms(&model.call_method1("query_terms", (query,))?)?,
+        };
+        let weighted = tokens.and_then(|tokens| self.engine.weighted_query(self.terms, query, tokens));
+        Ok(weighted.unwrap_or_default())
     }
 }

@@ -4,7 +4,7 @@ use crate::tokens;
 
 /// Stands for what was left out.
 const ELLIPSIS: char = '…';
-/// A memory may take this part of the room that is left (docs/adr/0020-excerpts.md).
+/// A memory may take this part of the room that is left (docs/adr/0030-excerpts.md).
 const SHARE: u64 = 4;
 /// An excerpt shorter than this says too little.
 const SHORTEST_TOKENS: u64 = 40;
@@ -26,11 +26,13 @@ impl Length {
     }
 }
 
+/// How well each sentence of a memory answers the query.
+pub type Answers<'a, E> = dyn FnMut(&[&str]) -> Result<Vec<f32>, E> + 'a;
+
 /// How long memories are excerpted.
 pub struct Excerpting<'a, E> {
     pub length: Length,
-    /// How well each sentence of a memory answers the query.
-    pub answers: &'a mut dyn FnMut(&[&str]) -> Result<Vec<f32>, E>,
+    pub answers: &'a mut Answers<'a, E>,
 }
 
 impl<E> std::fmt::Debug for Excerpting<'_, E> {
@@ -40,8 +42,8 @@ impl<E> std::fmt::Debug for Excerpting<'_, E> {
 }
 
 impl<E> Excerpting<'_, E> {
-    /// The excerpt of a memory where `room` tokens are left; `None` for one that is short enough, or a single sentence. It counts
-    /// no more than the length, unless its best sentence alone does.
+    /// The excerpt of a memory where `room` tokens are left; `None` for one that is short enough, or a single sentence, and where
+    /// there is no room for any. It counts no more than the length, unless its best sentence alone does.
     pub fn excerpt(
         &mut self,
         text: &str,
@@ -150,21 +152,19 @@ mod tests {
 
     #[test]
     fn gaps_are_marked() {
-        for (word, length, expected) in [
-            ("cat", 8, "… The cat sat on the mat. …"),
-            ("home", 4, "I went home. …"),
-            ("slept", 4, "… Then I slept."),
-            ("rained", 7, "… It rained.\nBread was cheap! …"),
-        ] {
+        for (word, length, expected) in
+            [("cat", 8, "… The cat sat on the mat. …"), ("home", 4, "I went home. …"), ("slept", 4, "… Then I slept.")]
+        {
             assert_eq!(excerpted(TEXT, word, Length::Tokens(length), 0).as_deref(), Some(expected));
         }
+        assert_eq!(joined(&["A. ", "B.\n", "C. ", "D."], &[1, 2]), "… B.\nC. …");
         assert_eq!(joined(&["A. ", "B. ", "C. ", "D."], &[3, 0]), "A. … D.");
     }
 
     #[test]
     fn what_is_short_enough_is_whole() {
         assert_eq!(excerpted(TEXT, "cat", Length::Tokens(18), 0), None);
-        assert_eq!(excerpted(TEXT, "cat", Length::Auto, 0), None);
+        assert_eq!(excerpted(TEXT, "cat", Length::Auto, 1000), None);
         assert_eq!(excerpted("one single sentence without end", "one", Length::Tokens(2), 0), None);
     }
 
@@ -176,10 +176,15 @@ mod tests {
     #[test]
     fn the_length_is_a_quarter_of_the_room() {
         let text = "A few words. ".repeat(100);
-        for (room, words) in [(0, 40), (100, 40), (400, 100), (1000, 250)] {
+        for (room, words) in [(40, 40), (100, 40), (400, 100), (1000, 250)] {
             let got = excerpted(&text, "few", Length::Auto, room).unwrap().split_whitespace().count();
             assert!(got <= words && got + 4 > words, "{got} of {words}");
         }
+    }
+
+    #[test]
+    fn where_no_room_is_left_no_sentence_is_looked_at() {
+        assert_eq!(excerpted(&"A few words. ".repeat(100), "few", Length::Auto, 39), None);
     }
 
     #[test]

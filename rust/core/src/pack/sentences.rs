@@ -39,23 +39,26 @@ fn ends(text: &str) -> Vec<usize> {
     let mut start = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
-        let mut marks = at + c.len_utf8();
-        if is_stop(c) || is_wide_stop(c) {
-            while let Some((at, c)) = characters.next_if(|(_, c)| is_stop(*c) || is_wide_stop(*c) || is_closer(*c)) {
-                marks = at + c.len_utf8();
-            }
-        } else if !is_break(c) {
-            continue;
+        let is_mark = is_stop(c) || is_wide_stop(c);
+        let mut after = at + c.len_utf8();
+        let mut last = c;
+        let goes_on = |c: &(usize, char)| is_stop(c.1) || is_wide_stop(c.1) || is_closer(c.1);
+        while let Some((at, c)) = characters.next_if(|next| is_mark && goes_on(next)) {
+            (after, last) = (at + c.len_utf8(), c);
         }
-        let rest = text.get(marks..).unwrap_or_default();
+        let rest = text.get(after..).unwrap_or_default();
         let blank = rest.len() - rest.trim_start().len();
         let before = text.get(start..at).unwrap_or_default();
-        if is_stop(c) && !(rest.is_empty() || blank > 0 && ends_sentence(before, c, rest)) {
-            continue;
+        let is_end = if is_stop(c) {
+            blank > 0 && ends_sentence(before, c, (after - at > c.len_utf8()).then_some(last), rest)
+        } else {
+            is_mark || is_break(c)
+        };
+        if is_end {
+            start = after + blank;
+            while characters.next_if(|(at, _)| *at < start).is_some() {}
+            ends.push(start);
         }
-        start = marks + blank;
-        while characters.next_if(|(at, _)| *at < start).is_some() {}
-        ends.push(start);
     }
     ends
 }
@@ -77,20 +80,25 @@ fn is_closer(c: char) -> bool {
     )
 }
 
-/// Whether the stop between `before` (the sentence so far) and `rest` (from the white space on) is the end of a sentence.
-fn ends_sentence(before: &str, stop: char, rest: &str) -> bool {
-    let next = rest.trim_start().chars().next().unwrap_or_default();
-    if stop != '.' || rest.trim_start_matches([' ', '\t']).starts_with(is_break) {
+/// Whether `stop` ends a sentence, between `before` (the sentence so far) and `rest` (from the white space on); `last` is the last
+/// of the marks where there are more.
+fn ends_sentence(before: &str, stop: char, last: Option<char>, rest: &str) -> bool {
+    if rest.trim_start_matches([' ', '\t']).starts_with(is_break) {
         return true;
     }
-    let number_of_item = before.trim_matches(|c: char| !c.is_alphanumeric());
+    let next = rest.trim_start().chars().next().unwrap_or_default();
+    if stop != '.' || last.is_some() {
+        let trails_off = stop == '…' || last.is_some_and(|last| last == '.' || is_closer(last));
+        return !(trails_off && next.is_lowercase());
+    }
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let is_abbreviation = ABBREVIATIONS.contains(&word.as_str())
         || word.contains('.') && word.chars().all(|c| c.is_alphabetic() || c == '.')
         || word.chars().count() == 1 && word.chars().all(char::is_alphabetic)
         || next.is_numeric() && ABBREVIATIONS_BEFORE_NUMBERS.contains(&word.as_str());
-    !(next.is_lowercase() || is_abbreviation || is_short_number(number_of_item))
+    let is_item = is_short_number(before.trim_matches(|c: char| !c.is_alphanumeric()));
+    !(is_abbreviation || is_item)
 }
 
 /// `1.` at the start of a line is the mark of what follows.
@@ -143,6 +151,7 @@ mod tests {
             ),
             ("**Bold.** Next", vec!["**Bold.** ", "Next"]),
             ("Wait... what?!  Yes", vec!["Wait... what?!  ", "Yes"]),
+            ("so i left. it rained. why? no idea", vec!["so i left. ", "it rained. ", "why? ", "no idea"]),
         ] {
             assert_eq!(sentences(text), expected);
         }
@@ -154,7 +163,7 @@ mod tests {
             "Dr. Smith met J. Doe at 7 a.m. sharp",
             "It costs 3.50 or v1.2.3 on example.com today",
             "See fig. 3, no. 7, e.g. The Hague",
-            "the shop is closed. or so they say",
+            "we waited... and waited … and left",
         ] {
             assert_eq!(sentences(text), [text]);
         }
