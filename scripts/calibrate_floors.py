@@ -5,38 +5,39 @@
 noise_floor: the cosine that 98 % of unrelated pairs stay below. Pairs are questions of one conversation against the
 turns of others, within a data set and across, and sentences that come from neither; all of them in one pool.
 
-refusal_floor: what the best `similarity + 0.5 * coverage` over a conversation must reach for a question to be
-answered, such that at most 2 % of a conversation's own questions fall short. Fitted on every second conversation,
-reported on the others. Coverage is the share of the question's idf that a memory holds; terms the conversation has
-never seen count in full. Questions that name a date or earlier talk are never refused, so they are left out.
+refusal_floor: what the best `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)` over 500 memories must reach for a
+question to be answered; `rust/core/src/rank/refuse.rs` has what fewer or more memories change. It is the largest with
+which at most 2 % of a conversation's own questions are refused, at each of four sizes from ten memories to the whole
+conversation: a question's evidence and random others. Own questions are those of the data sets and of two sets written
+here. Fitted on every second conversation of each set, reported on the others. Coverage is the share of the question's
+idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier talk are never
+refused, so they are left out.
 """
 
-# The checks run without what only training needs.
+# The checks run without what only calibration needs.
 # mypy: disable-error-code="import-untyped, import-not-found"
 
 import argparse
 import json
 import math
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import snowballstemmer
 
-from conversations import Conversation, read_locomo, read_longmemeval
+from conversations import Conversation, Question, read_locomo, read_longmemeval, read_pairs, read_written, rows_of
+from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Memory, Trial, auc, floor_shift
 from retentive.embedders import Embedder, resolve
 
 Floats = npt.NDArray[np.float32]
-Analyse = Callable[[str], set[str]]
 
 NOISE_SHARE = 0.98
 REFUSED_SHARE = 0.02
-COVERAGE_WEIGHT = 0.5
-ABOUT = Path(__file__).parents[1] / "python" / "retentive" / "models" / "static" / "model.json"
+HERE = Path(__file__).parent
+ABOUT = HERE.parent / "python" / "retentive" / "models" / "static" / "model.json"
+DEMO = HERE.parent / "examples" / "conversation.json"
+KINDS = ("own", "outside", "other set", "swapped")
 
 # Everyday questions and remarks on unrelated subjects: any pair of one with another is noise.
 OUTSIDE_QUESTIONS = (
@@ -65,22 +66,6 @@ OUTSIDE_REMARKS = (
     "Parliament rejected the bill by four votes.",
     "His grandfather repaired watches for a living.",
 )
-_STOP_WORDS = """
-    a about after all also am an and any are as at be because been before being but by can could did do does doing
-    down during each few for from further had has have having he her here hers herself him himself his how i if in into
-    is it its itself just me more most my myself no nor not now of off on once only or other our ours ourselves out over
-    own same she should so some such than that the their theirs them themselves then there these they this those
-    through to too under until up very was we were what when where which while who whom why will with would you your
-    yours yourself yourselves"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-_WORD = re.compile(r"\w+")
-_EXEMPT = re.compile(
-    r"\b(january|february|march|april|may (?=\d)|(?<=in )may|june|july|august|september|october|november|december"
-    r"|(mon|tues|wednes|thurs|fri|satur|sun)day|(19|20)\d\d|today|yesterday|tonight|last (week|month|year|night)"
-    r"|(days?|weeks?|months?|years?) ago|summer|autumn|winter|remind me|you (told|recommended|suggested|mentioned)"
-    r"|(our|we) (last|previous|earlier|talked|discussed|chat))",
-    re.IGNORECASE,
-)
 
 
 def main() -> None:
@@ -93,9 +78,7 @@ def main() -> None:
     sets = [*map(read_locomo, arguments.locomo), *map(read_longmemeval, arguments.longmemeval)]
 
     embedder = resolve("static")
-    embedded = [[Embedded(conversation, embedder) for conversation in each] for each in sets]
-    outside = Embedded(Conversation("outside", list(OUTSIDE_REMARKS), list(OUTSIDE_QUESTIONS)), embedder)
-    floors = {"noise_floor": noise_floor(embedded, outside), "refusal_floor": refusal_floor(embedded, stems, outside)}
+    floors = {"noise_floor": noise_floor(sets, embedder), "refusal_floor": refusal_floor(sets, embedder)}
     print(json.dumps(floors))
     if arguments.write:
         ABOUT.write_text(json.dumps({**json.loads(ABOUT.read_text()), **floors}, indent=2) + "\n")
@@ -105,19 +88,22 @@ class Embedded:
     """A conversation with the vectors of its turns and questions."""
 
     def __init__(self, conversation: Conversation, embedder: Embedder) -> None:
-        self.source, self.turns, self.questions = conversation.source, conversation.turns, conversation.questions
-        self.turn_vectors = embedder.embed_documents(self.turns)
+        self.source, self.questions = conversation.source, conversation.questions
+        self.turn_vectors = embedder.embed_documents(conversation.turns)
         self.question_vectors = np.stack([embedder.embed_query(text) for text in self.questions])
 
 
-def noise_floor(sets: Sequence[Sequence[Embedded]], outside: Embedded) -> float:
+def noise_floor(sets: Sequence[Sequence[Conversation]], embedder: Embedder) -> float:
     """Return the cosine that 98 % of the pairs stay below, and print that of each sample."""
+    asked = [Question(text) for text in OUTSIDE_QUESTIONS]
+    outside = Embedded(Conversation("outside", list(OUTSIDE_REMARKS), asked), embedder)
+    embedded = [[Embedded(conversation, embedder) for conversation in each] for each in sets]
     queries = outside.question_vectors
-    every = [conversation for each in sets for conversation in each]
+    every = [conversation for each in embedded for conversation in each]
     samples = {"outside x outside": [queries @ outside.turn_vectors.T]}
     samples["outside x turns"] = [queries @ other.turn_vectors.T for other in every]
-    for one in sets:
-        for other in sets:
+    for one in embedded:
+        for other in embedded:
             label = f"{one[0].source} x {other[0].source}"
             samples[label] = [a.question_vectors @ b.turn_vectors.T for a in one for b in other if not _shared(a, b)]
     for label, cosines in samples.items():
@@ -127,51 +113,60 @@ def noise_floor(sets: Sequence[Sequence[Embedded]], outside: Embedded) -> float:
     return round(float(np.quantile(pool, NOISE_SHARE)), 3)
 
 
-def refusal_floor(sets: Sequence[Sequence[Embedded]], analyse: Analyse, outside: Embedded) -> float:
-    """Fit on every second conversation of each set, and print what it refuses in the others."""
-    fitted = [support(conversation, conversation, analyse) for each in sets for conversation in each[::2]]
-    floor = math.floor(float(np.quantile(_flat(fitted), REFUSED_SHARE)) * 1000) / 1000
-    print(f"refusal floor {floor:.3f}, fitted on {_flat(fitted).size} questions")
-    for one in sets:
-        own = _flat([support(conversation, conversation, analyse) for conversation in one[1::2]])
-        print(f"  refused of {one[0].source}'s own, held out: {(own < floor).mean():.3f} of {own.size}")
-        for other in ([outside], *sets):
-            if other is not one:
-                foreign = _flat([support(b, a, analyse) for a in one for b in other if not _shared(a, b)])
-                print(f"  refused of {other[0].source}, asked of {one[0].source}: {(foreign < floor).mean():.3f}")
+def refusal_floor(sets: Sequence[Sequence[Conversation]], embedder: Embedder) -> float:
+    """Fit the floor on every second conversation of each set, and print what it refuses in the others."""
+    written = read_written(DEMO, HERE / "conversation_questions.txt"), read_pairs(HERE / "small_memories.txt")
+    memories = [[Memory(conversation, embedder) for conversation in each] for each in (*sets, *written)]
+    outside = [row[0] for row in rows_of(HERE / "outside_questions.txt")]
+    pools = {each[0].source: [text for conversation in each for text in conversation.questions] for each in sets}
+    trial = Trial(embedder, outside, pools)
+    asked = list(trial.run(memories))
+    fitted, held_out = ([one for one in asked if one.half == half] for half in (0, 1))
+    floor, other = _fitted(fitted), _fitted(held_out)
+    print(f"refusal floor {floor:.3f} (the other half alone would give {other:.3f})")
+    print(f"the product agrees on {trial.agreement(memories[0][:2], floor):.1%} of the outside questions")
+    print(f"refused in per cent, held out: {' / '.join(KINDS)} (AUC of own against swapped)")
+    report(held_out, floor)
+    print("the same, all conversations")
+    report(asked, floor)
     return floor
 
 
-def support(asked: Embedded, memory: Embedded, analyse: Analyse) -> Floats:
-    """Return the best `similarity + 0.5 * coverage` over the memory for each question asked that may be refused."""
-    turns = [analyse(text) for text in memory.turns]
-    frequency = Counter(term for terms in turns for term in terms)
-    similarities = asked.question_vectors @ memory.turn_vectors.T
-    best = [
-        (row + COVERAGE_WEIGHT * _coverage(analyse(question), turns, frequency)).max()
-        for question, row in zip(asked.questions, similarities, strict=True)
-        if not _EXEMPT.search(question)
-    ]
-    return np.array(best, np.float32)
+def _fitted(asked: Sequence[Asked]) -> float:
+    own = [one for one in asked if one.kind == "own"]
+    # Few conversations have more than 500 turns, so those samples and the whole ones are one size here.
+    sizes = [[size] for size in SIZES if FEWEST <= size < REFERENCE] + [[REFERENCE, ALL]]
+    margins = [[one.margin for one in own if one.size in these] for these in sizes]
+    return math.floor(1000 * min(float(np.quantile(of, REFUSED_SHARE)) for of in margins)) / 1000
 
 
-def stems(text: str) -> set[str]:
-    """Return the text's stemmed words without stop words: near to what the product indexes."""
-    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS}
+def report(asked: Sequence[Asked], floor: float) -> None:
+    """Print the share refused: a row a size, a column a set of conversations, in a cell a number a kind of question."""
+    sources = list(dict.fromkeys(one.source for one in asked))
+    print(f"| memories | floor | all: own | {' | '.join(sources)} |")
+    print("|---:|---:|---:|" + "---:|" * len(sources))
+    for size in (*SIZES, ALL):
+        here = [one for one in asked if one.size == size]
+        cells = [_cell([one for one in here if one.source == source], floor) for source in sources]
+        own = [one for one in here if one.kind == "own"]
+        at = f"{floor + floor_shift(size):.2f}" if size >= FEWEST else ""
+        print(f"| {_sized(size)} | {at} | {_refused(own, floor)} | {' | '.join(cells)} |")
 
 
-@cache
-def _stem(word: str) -> str:
-    return str(_STEMMER.stemWord(word))
+def _cell(asked: Sequence[Asked], floor: float) -> str:
+    by_kind = [[one for one in asked if one.kind == kind] for kind in KINDS]
+    if not by_kind[0]:
+        return ""
+    own, swapped = ([one.evidence for one in of] for of in (by_kind[0], by_kind[-1]))
+    return " / ".join(_refused(of, floor) for of in by_kind) + (f" ({auc(own, swapped):.2f})" if swapped else "")
 
 
-_STEMMER = snowballstemmer.stemmer("english")
+def _refused(asked: Sequence[Asked], floor: float) -> str:
+    return f"{100 * np.mean([one.margin < floor for one in asked]):.1f}" if asked else "-"
 
 
-def _coverage(question: set[str], turns: Sequence[set[str]], frequency: Counter[str]) -> Floats:
-    idf = {term: np.log1p((len(turns) - frequency[term] + 0.5) / (frequency[term] + 0.5)) for term in question}
-    total = sum(idf.values()) or 1.0
-    return np.array([sum(idf[term] for term in question & terms) / total for terms in turns], np.float32)
+def _sized(size: int) -> str:
+    return str(size) if size else "all"
 
 
 def _flat(arrays: Iterable[Floats]) -> Floats:

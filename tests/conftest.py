@@ -2,6 +2,9 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,3 +64,63 @@ def memory_db(embedder):
 
     with Collection("test", embedder=embedder) as collection:
         yield collection
+
+
+CHILD = """
+import faulthandler, os, sys
+from retentive import *
+from retentive.embedders import HashEmbedder
+
+faulthandler.enable()
+folder = sys.argv[1]
+
+
+def opened(**options):
+    return Collection("test", path=folder, embedder=HashEmbedder(64), **options)
+
+
+def tell(*words):
+    print(*words, flush=True)
+
+
+def wait():
+    return sys.stdin.readline()
+
+
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start Python code in a process of its own, on the same folder as `db`: it has `opened`, `tell` and `wait`."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", CHILD + code, str(tmp_path), *map(str, arguments)]
+        pipe = subprocess.PIPE
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path)
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+@pytest.fixture
+def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]:
+    """Run Python code in a process of its own to its end, as `start` does; return the lines it told."""
+
+    def run(code: str, *arguments: object) -> list[str]:
+        child = start(code, *arguments)
+        try:
+            told, error = child.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            told, error = child.communicate()
+            error += "\nhangs"
+        assert child.returncode == 0, f"{child.returncode}: {told}{error}"
+        return told.splitlines()
+
+    return run

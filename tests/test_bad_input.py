@@ -44,6 +44,7 @@ REMEMBER = [
     ("turn", True),
     ("turn", "1"),
     ("turn", 2**63),
+    ("turn", 10**5_000),
     ("pinned", 1),
     ("pinned", None),
     ("pinned", "yes"),
@@ -58,7 +59,9 @@ REMEMBER = [
 ]
 
 
-@pytest.mark.parametrize(("field", "value"), REMEMBER, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(
+    ("field", "value"), REMEMBER, ids=lambda value: str(value)[:30] if value != 10**5_000 else "huge"
+)
 def test_bad_field_of_a_memory_is_refused_and_nothing_is_stored(memory_db, field, value):
     fields = {"text": "fine", "session": "a", field: value}
     with pytest.raises(InvalidInputError, match=field) as caught:
@@ -312,6 +315,32 @@ def test_file_that_is_not_ours_is_refused_and_untouched(tmp_path, content):
         Collection("c", path=tmp_path)
     assert str(tmp_path) in str(caught.value.path)
     assert (tmp_path / "c.db").read_bytes() == content
+
+
+WRITES = {
+    "remember": lambda db: db.remember("x"),
+    "remember_many": lambda db: db.remember_many([{"text": "x"}]),
+    "add": lambda db: db.add("x"),
+    "feedback": lambda db: db.feedback(db.turns("a")[0].id, "useful"),
+    "forget": lambda db: db.forget(session="a"),
+    "expire": lambda db: db.expire(now="9999-01-01"),
+    "consolidate": lambda db: db.consolidate("a", lambda turns: ["x"], keep_recent=0),
+    "delete": lambda db: db.delete([db.turns("a")[0].id]),
+    "clear": lambda db: db.clear(),
+}
+
+
+@pytest.mark.parametrize("method", WRITES)
+def test_readonly_collection_reads_and_never_writes(tmp_path, embedder, method):
+    with Collection("c", path=tmp_path, embedder=embedder) as db:
+        db.remember("apple pie", session="a", ttl_days=100_000)
+    with Collection("c", path=tmp_path, embedder=embedder, readonly=True) as db:
+        with pytest.raises(StoreError, match="read-only"):
+            WRITES[method](db)
+        assert db.recall("apple", session="a", min_relevance=None).texts == ["apple pie"]
+        assert db.context("apple", session="a").text
+    with Collection("c", path=tmp_path, embedder=embedder) as db:
+        assert db.turns("a")[0].text == "apple pie"
 
 
 def test_message_says_what_came_and_what_was_expected(memory_db):

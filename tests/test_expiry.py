@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from retentive import ConversationMemory, InvalidInputError
+from retentive import ConversationMemory, InvalidInputError, NotFoundError
 
 ALL = {"min_relevance": None}
 LONG_AGO = "2020-01-01T00:00:00"
@@ -87,6 +87,18 @@ def test_reads_never_show_what_expired(expired):
     assert expired.count() == expired.count(session="a") == 1
     assert expired.fact("colour", session="a") is None
     assert expired.facts(session="a") == []
+
+
+def test_chain_shows_only_what_has_not_expired(memory_db):
+    old = memory_db.remember("old", kind="fact", ttl_days=math.inf)
+    memory_db.memory.ttl_days = {"fact": 1}
+    expired = memory_db.feedback(old, "corrected", correction="new", timestamp=LONG_AGO)
+    assert [result.text for result in memory_db.history(expired)] == ["old"]
+    alone = memory_db.remember("x", timestamp=LONG_AGO, ttl_days=1)
+    for call in (memory_db.history, memory_db.similar, lambda stored: memory_db.feedback(stored, "useful")):
+        with pytest.raises(NotFoundError):
+            call(alone)
+    assert memory_db.get([alone]) == []
 
 
 def test_expired_facts_are_no_judges_candidates(expired):

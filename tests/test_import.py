@@ -27,9 +27,14 @@ def test_opening_and_reading_without_the_embedder_loads_no_model():
     assert "tokenizers" not in run(code).split()
 
 
-def test_import_is_quick():
-    code = "import time; start = time.perf_counter(); import retentive; print(time.perf_counter() - start)"
-    assert min(float(run(code)) for _ in range(5)) < 0.1
+def import_time(modules):
+    """In seconds of the processor, the best of five: what else runs on the machine is not ours."""
+    code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
+    return min(float(run(code)) for _ in range(5))
+
+
+def test_import_is_quick_beside_the_standard_library():
+    assert import_time("retentive") < 2 * import_time("json, sqlite3, asyncio")
 
 
 NO_NETWORK = """

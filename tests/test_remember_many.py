@@ -1,5 +1,8 @@
 """Storing many memories at once."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -153,6 +156,27 @@ def test_interrupt_keeps_what_was_committed_and_says_how_much(memory_db):
     assert caught.value.stored == 2_000
     assert "2000 were stored" in caught.value.__notes__[0]
     assert [turn.text for turn in memory_db.turns("a")] == [f"text {i}" for i in range(2_000)]
+
+
+def test_interrupt_at_any_moment_counts_exactly_what_is_there(memory_db):
+    """Ctrl-C from outside: most of the time it comes while the core commits, which then has stored its 1,000."""
+    rows = list(np.eye(64, dtype=np.float32))
+    for _ in range(8):
+        before = memory_db.count()
+        started = threading.Event()
+
+        def interrupt(started=started):
+            started.wait(30)
+            signal.raise_signal(signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        items = ({"text": f"text {i}", "vector": rows[i % 64]} for i in range(1_000_000))
+        with pytest.raises(KeyboardInterrupt) as caught:
+            memory_db.remember_many(items, progress=lambda done, total, started=started: started.set())
+        thread.join()
+        assert caught.value.stored == memory_db.count() - before
+        assert caught.value.stored % 1_000 == 0
 
 
 def test_embedder_that_fails_half_way_keeps_what_was_committed():

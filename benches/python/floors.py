@@ -1,4 +1,4 @@
-"""The floors of `benches/src/bin/floors.rs` once more with numpy and Python's sqlite3; the faster of each is the denominator."""
+"""The floors of `benches/src/bin/floors.rs` again with numpy and Python's sqlite3: the faster is the denominator."""
 
 from __future__ import annotations
 

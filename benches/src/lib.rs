@@ -1,7 +1,7 @@
 //! What the benchmark programs share: synthetic rows, timing by medians, and the argument `--name value`.
 use std::time::Instant;
 
-/// A small deterministic generator (SplitMix64), so that every run measures the same rows.
+/// A small deterministic generator (`SplitMix64`), so that every run measures the same rows.
 #[derive(Debug, Clone)]
 pub struct Numbers(u64);
 

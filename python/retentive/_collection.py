@@ -9,7 +9,7 @@ from retentive._constants import ANY, User
 from retentive._conversation import Conversation
 from retentive._embedding import Embedding
 from retentive._engine import Engine, reach
-from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
 from retentive.embedders import resolve
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from retentive._remember_many import Progress
+    from retentive._bulk import Progress
     from retentive.embedders import Embedder
 
 
@@ -105,14 +105,17 @@ class Collection(Conversation):
 
     @property
     def memory(self) -> ConversationMemory:
-        """The `ConversationMemory` whose settings the methods use; can be set."""
+        """The `ConversationMemory` whose settings the methods use; can be set.
+
+        Settings of another collection are copied: what is set here always acts on this collection.
+        """
         return self._memory
 
     @memory.setter
     def memory(self, memory: ConversationMemory) -> None:
         if not isinstance(memory, ConversationMemory):
             raise InvalidInputError(f"memory is {_validate.shown(memory)}, expected a ConversationMemory")
-        self._memory = memory
+        self._memory = memory.bound_to(self._engine)
 
     @property
     def _settings(self) -> ConversationMemory:
@@ -135,12 +138,17 @@ class Collection(Conversation):
         return f"<Collection {self._name!r}, {where}{', closed' if self.closed else ''}>"
 
     def history(self, id: str) -> list[Result]:
-        """Return the whole chain of corrections that `id` is in, oldest first.
+        """Return the whole chain of corrections that `id` is in, oldest first, without what has expired.
 
         Raises:
-            NotFoundError: no memory has that id.
+            NotFoundError: no memory has that id, or all of the chain has expired.
         """
-        return [Result(memory) for memory in self._engine.core.history(_validate.memory_id(id))]
+        now = _clock.now()
+        chain = self._engine.core.history(_validate.memory_id(id))
+        live = [Result(memory) for memory in chain if memory.expires is None or memory.expires > now]
+        if not live:
+            raise NotFoundError(f"no memory with id {id!r}; it has expired", id=id)
+        return live
 
     def fact(self, key: str, *, session: str | None = None, user: str | None = None) -> Result | None:
         """Return the fact that is live under `key` for its owner: the user, else the session, else the collection."""
@@ -214,7 +222,8 @@ class Collection(Conversation):
             session: one session; None for all.
             user: whose; None for what has no user, `ANY` for everybody's.
             vector: the query's vector, `[d]`, made elsewhere with the collection's embedder.
-            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor.
+            max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor. A number
+                needs something to measure from: a query in another mode than `lexical`, or a vector.
             explain: put the parts of the score into `_vx_scoring`.
 
         Returns:
@@ -295,12 +304,15 @@ class Collection(Conversation):
         return self._engine.core.count(within, _json.filter_text(filter), _clock.now())
 
     def sessions(self, user: User = None) -> list[str]:
-        """Return the names of a user's sessions, or of those without a user; `ANY` for all."""
-        return self._engine.core.sessions(reach(_validate.user(user), None))
+        """Return the names of a user's sessions, or of those without a user; `ANY` for all.
+
+        A session in which everything has expired is not among them.
+        """
+        return self._engine.core.sessions(reach(_validate.user(user), None), _clock.now())
 
     def users(self) -> list[str]:
-        """Return the names of all users."""
-        return self._engine.core.users()
+        """Return the names of the users who own something that has not expired."""
+        return self._engine.core.users(_clock.now())
 
     def clear(self) -> int:
         """Delete everything, for good; return how much there was."""

@@ -10,13 +10,13 @@ from retentive import _clock, _core, _ids, _times, _validate
 from retentive._constants import FACT, PINNED
 from retentive._errors import ConflictError, InvalidInputError, SummarizeError
 from retentive._remember import normalised_key
-from retentive._remember_many import Progress, check_callable
 from retentive._results import ConsolidationReport
 from retentive.tokens import callable_name
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from retentive._bulk import Progress
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive.memory import ConversationMemory
@@ -84,7 +84,7 @@ def consolidate(
     """Summarise batch by batch; see `Collection.consolidate`."""
     if not callable(summarize):
         raise InvalidInputError(f"summarize is {_validate.shown(summarize)}, expected a callable")
-    check_callable("progress", progress)
+    _validate.callable_or_none("progress", progress)
     report = ConsolidationReport(request.session, (), (), 0)
     attempts = 0
     end = _end(engine, request)

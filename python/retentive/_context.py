@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from retentive import _clock, _core, _reading, _times, _validate
 from retentive._recall import RecallOptions, recall_request
-from retentive._results import Result
+from retentive._results import Dropped, Result
 
 if TYPE_CHECKING:
     from retentive._constants import User
@@ -26,13 +26,6 @@ _CHAT_ROLES = {
     "system": "system",
     "developer": "system",
 }
-
-
-class Dropped(NamedTuple):
-    """A memory that was left out, and why."""
-
-    id: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)

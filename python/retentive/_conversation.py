@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from retentive._bulk import Progress
     from retentive._consolidate import Summarize
     from retentive._context import ContextBlock
     from retentive._engine import Engine
     from retentive._recall import RecallOptions
-    from retentive._remember_many import Progress
     from retentive.memory import ConversationMemory
 
 
@@ -169,8 +169,9 @@ class Conversation:
             exclude_ids: ids to leave out.
             user: whose memories; None for what has no user, `ANY` for everybody's.
             filter: conditions on metadata, decided before ranking.
-            min_relevance: `"auto"` returns nothing where nothing is relevant; a number is the least similarity of
-                each; None returns the best there is.
+            min_relevance: `"auto"` returns nothing where nothing is relevant (judged from ten memories on, and the more
+                strictly the more there are), in `lexical` where no memory has a word of the query; a number is the
+                least similarity of each (not in `lexical`, which takes none); None returns the best there is.
             as_of: answer as of this instant of the memories' own time.
 
         Returns:

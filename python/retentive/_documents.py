@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _ids, _json, _validate
+from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._constants import DOCUMENT
 from retentive._errors import InvalidInputError
-from retentive._remember_many import TRANSACTION, Item, Progress, check_callable, embed, tell_stored
 from retentive._vectors import given_vectors
 
 if TYPE_CHECKING:
@@ -25,25 +25,18 @@ def add(
     progress: Progress | None,
 ) -> list[str]:
     """Store documents; see `Collection.add`."""
-    check_callable("progress", progress)
     if isinstance(texts, str):
         texts = [texts]
         metadata = [metadata] if isinstance(metadata, Mapping) else metadata
         ids = [ids] if isinstance(ids, str) else ids
         vectors = _one_row(vectors)
     items = _items(_validate.items(texts, "texts", "texts"), metadata, ids, vectors)
-    stored: list[str] = []
-    try:
+    with Bulk(engine, len(items), progress) as bulk:
         for start in range(0, len(items), TRANSACTION):
             chunk = items[start : start + TRANSACTION]
             embed(engine, chunk)
-            stored += engine.core.remember([item.memory for item in chunk], _clock.now())
-            if progress is not None:
-                progress(len(stored), len(items))
-    except BaseException as error:  # also Ctrl-C: whoever catches it learns where to go on
-        tell_stored(error, len(stored))
-        raise
-    return stored
+            bulk.commit(chunk, _clock.now())
+    return bulk.ids
 
 
 def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object) -> list[Item]:

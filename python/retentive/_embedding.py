@@ -56,7 +56,7 @@ class Embedding:
         if not texts:
             return []
         self._bind()
-        split = [_parts.split(text, self._window) for text in texts]
+        split = [_parts.split(text, self._window, self._part_tokens) for text in texts]
         rows = checked_documents(self._embedder, [part for parts in split for part in parts])
         starts = [0]
         for parts in split:
@@ -67,7 +67,7 @@ class Embedding:
         """Return the vector `[d]` of a query. One longer than the window is the mean direction of its parts."""
         if not self._bound and self._core.model() is not None:
             self._bind()  # without a model nothing is compared, and a read writes nothing
-        parts = _parts.split(text, self._window)
+        parts = _parts.split(text, self._window, self._part_tokens)
         if len(parts) == 1:
             return checked_query(self._embedder, text)
         import numpy as np
@@ -112,6 +112,11 @@ class Embedding:
     def _window(self) -> int | None:
         window: int | None = getattr(self._embedder, "window", None)
         return window
+
+    @property
+    def _part_tokens(self) -> int | None:
+        tokens: int | None = getattr(self._embedder, "part_tokens", None)
+        return tokens
 
     def _number(self, attribute: str) -> float | None:
         value = getattr(self._embedder, attribute, None)

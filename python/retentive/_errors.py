@@ -79,7 +79,7 @@ class ConflictError(RetentiveError):
 
 
 class ClosedError(RetentiveError, RuntimeError):
-    """The collection was closed, or an in-memory one is used in a forked child."""
+    """The collection was closed."""
 
 
 class ConfigurationError(RetentiveError):

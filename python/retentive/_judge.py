@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
 from retentive import _validate
@@ -89,7 +90,8 @@ def _verdicts(judge: Judge, text: str, candidates: list[str]) -> list[bool]:
 
 
 def _listed(returned: object) -> list[object] | None:
-    if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+    # A set has no order, so none of its bools is of any candidate.
+    if isinstance(returned, str | bytes | Mapping | AbstractSet) or not isinstance(returned, Iterable):
         return None
     return list(returned)
 

@@ -11,6 +11,7 @@ from retentive._core import Core
 from retentive._errors import InvalidInputError
 
 DURABILITIES = ("full", "normal")
+MAX_WAIT_S = 31_536_000  # a year
 
 
 def open_core(
@@ -28,7 +29,7 @@ def open_core(
     if not isinstance(language, str):
         raise InvalidInputError(f"language is {_validate.shown(language)}, expected a name like 'english'")
     cache_mb = _validate.integer("cache_mb", cache_mb, at_least=1)
-    busy_timeout_s = _validate.number("busy_timeout_s", busy_timeout_s, at_least=0)
+    busy_timeout_s = _validate.number("busy_timeout_s", busy_timeout_s, at_least=0, at_most=MAX_WAIT_S)
     _validate.boolean("readonly", readonly)
     file = None if path is None else _file(name, path, readonly)
     core = Core(

@@ -10,13 +10,19 @@ _SENTENCE = re.compile(r".+?(?:[.!?。！？…]+[\"'”’)\]]*(?=\s)|\n|$)\s*"
 _MARGIN = 0.8  # the estimate may be that much under the model's own count
 
 
-def split(text: str, window: int | None) -> list[str]:
-    """Return `text` in parts of whole sentences, each of about `window` tokens at most; whole where that is enough."""
+def split(text: str, window: int | None, part_tokens: int | None = None) -> list[str]:
+    """Return `text` whole where it fits the window, else in parts of whole sentences.
+
+    Args:
+        text: what is to be embedded.
+        window: tokens that one vector stands for well; None for any number.
+        part_tokens: about how many tokens a part has at most; None for the window's.
+    """
     if window is None or len(text) <= window * _MARGIN:
         return [text]
-    room = max(int(window * _MARGIN), 1)
-    if _core.estimate_tokens(text) <= room:
+    if _core.estimate_tokens(text) <= max(int(window * _MARGIN), 1):
         return [text]
+    room = max(int(min(window, part_tokens or window) * _MARGIN), 1)
     parts: list[str] = []
     part, used = "", 0
     for piece in _pieces(text, room):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _clock, _core, _validate
 from retentive._errors import InvalidInputError
-from retentive._results import Result, Results
+from retentive._results import Dropped, Result, Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def selected(
     budget = UNLIMITED if token_budget is None else token_budget  # without one the core counts nothing
     selection = _core.select(pool, limit, budget, engine.counter)
     kept = tuple([Result(pool[index]) for index in selection["kept"]])
-    dropped = [(pool[index].id, reason) for index, reason in selection["dropped"]]
+    dropped = [Dropped(pool[index].id, reason) for index, reason in selection["dropped"]]
     results = Results(
         items=kept,
         query=query,
@@ -66,7 +66,7 @@ def selected(
         cut_count=selection["cut_count"],
         token_estimate=selection["tokens"],
         token_budget=token_budget,
-        dropped=(*dropped, *((below, BELOW_GAP) for below in ranked.below_gap)),
+        dropped=(*dropped, *(Dropped(below, BELOW_GAP) for below in ranked.below_gap)),
     )
     log(verb, kept, token_budget, results.time_ms)
     return results

@@ -8,6 +8,7 @@ from retentive import _clock, _json, _times, _validate
 from retentive._constants import KINDS, User
 from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
+from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
 
 if TYPE_CHECKING:
@@ -93,9 +94,13 @@ def recall_request(
         "exclude_ids": _validate.memory_ids(options.get("exclude_ids", ()), "exclude_ids"),
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
-        "refusal_floor": None,
+        "refusal_floor": 0.0 if min_relevance == "auto" else None,
         "settings": settings.native(DEFAULT_DENSE_WEIGHT),
     }
+    if mode == "lexical" and request["min_relevance"] is not None:
+        raise InvalidInputError(
+            f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
+        )
     if mode != "lexical":  # which never touches the embedder
         request["vector"] = engine.embedding.query(query)
         request["query_terms"] = engine.embedding.query_terms(query)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _ids, _json, _judge, _times, _validate
+from retentive._bulk import rendered
 from retentive._constants import FACT, KINDS, PINNED, TURN
 from retentive._errors import InvalidInputError
 
@@ -24,13 +25,9 @@ def remember(engine: Engine, settings: ConversationMemory, check: bool | None, f
     memory["vectors"] = engine.embedding.documents([rendered(memory)])[0]
     if judged:
         _judge.apply(engine, settings, memory, now)
-    return engine.core.remember([memory], now)[0]
-
-
-def rendered(memory: NewMemory) -> str:
-    """Return what is embedded: the text, after the speaker's name where it has one."""
-    name = memory["name"]
-    return memory["text"] if name is None else f"{name}: {memory['text']}"
+    ids: list[str] = []
+    engine.core.remember([memory], now, ids)
+    return ids[0]
 
 
 def new_memory(

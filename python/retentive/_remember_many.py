@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import retentive._judge as judging
 from retentive import _clock, _validate
+from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._errors import InvalidInputError
-from retentive._remember import new_memory, rendered
-from retentive._vectors import given_vector, same_dimension
+from retentive._remember import new_memory
+from retentive._vectors import given_vector
 
 if TYPE_CHECKING:
     from retentive._engine import Engine
-    from retentive._requests import NewMemory
-    from retentive._vectors import Vector
     from retentive.memory import ConversationMemory
-
-Progress: TypeAlias = Callable[[int, int | None], object]
-
-TRANSACTION = 1_000
-BATCH = 250  # texts an embedder gets at once
 
 # The arguments of `new_memory`; an item may have `check` and `vector` too.
 FIELDS = frozenset(
@@ -43,49 +37,21 @@ FIELDS = frozenset(
 )
 
 
-class Item(NamedTuple):
-    """One item, checked."""
-
-    memory: NewMemory
-    judged: bool
-    vector: Vector | None
-
-
 def remember_many(
     engine: Engine, settings: ConversationMemory, items: Iterable[Mapping[str, Any]], progress: Progress | None
 ) -> list[str]:
     """Store many memories; see `Collection.remember_many`."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InvalidInputError(f"items is {_validate.shown(items)}, expected mappings, one a memory")
-    check_callable("progress", progress)
-    total = len(items) if isinstance(items, Sized) else None
-    ids: list[str] = []
-    try:
+    with Bulk(engine, len(items) if isinstance(items, Sized) else None, progress) as bulk:
         for chunk in _chunks(settings, items):
             embed(engine, chunk)
             for part in _transactions(chunk):
                 now = _clock.now()
                 if part[0].judged:
                     judging.apply(engine, settings, part[0].memory, now)
-                ids += engine.core.remember([item.memory for item in part], now)
-                if progress is not None:
-                    progress(len(ids), total)
-    except BaseException as error:  # also Ctrl-C: whoever catches it learns where to go on
-        tell_stored(error, len(ids))
-        raise
-    return ids
-
-
-def tell_stored(error: BaseException, count: int) -> None:
-    """Add to an exception how many were stored before it, as a note and as `stored`."""
-    error.add_note(f"{count} were stored before this, in order")
-    error.stored = count  # type: ignore[attr-defined]
-
-
-def check_callable(name: str, value: object) -> None:
-    """Refuse what is neither None nor callable."""
-    if value is not None and not callable(value):
-        raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a callable")
+                bulk.commit(part, now)
+    return bulk.ids
 
 
 def _chunks(settings: ConversationMemory, items: Iterable[Mapping[str, Any]]) -> Iterator[list[Item]]:
@@ -134,19 +100,3 @@ def _transactions(chunk: list[Item]) -> Iterator[list[Item]]:
             run.append(item)
     if run:
         yield run
-
-
-def embed(engine: Engine, items: Sequence[Item]) -> None:
-    """Fill in the vectors: the given ones as they are, the others embedded in batches."""
-    given = [item.vector for item in items if item.vector is not None]
-    if given:
-        same_dimension(given)
-        engine.embedding.accept(len(given[0]))
-    for item in items:
-        if item.vector is not None:
-            item.memory["vectors"] = item.vector.reshape(1, -1)
-    missing = [item.memory for item in items if item.vector is None]
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
-        for memory, vectors in zip(batch, engine.embedding.documents([rendered(m) for m in batch]), strict=True):
-            memory["vectors"] = vectors

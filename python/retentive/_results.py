@@ -266,6 +266,13 @@ def _reserved(stored: Stored) -> Iterable[tuple[str, object]]:
     yield words.K_SCORING, stored.scoring
 
 
+class Dropped(NamedTuple):
+    """A memory that was left out, and why."""
+
+    id: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Results(Sequence[Result]):
     """What a recall or a search returned, best first: a sequence of `Result`.
@@ -277,7 +284,8 @@ class Results(Sequence[Result]):
         time_ms: how long it took.
         truncated: the budget cut something, or the first result alone is over it.
         cut_count: how many the budget cut.
-        token_estimate: the tokens of the results.
+        token_estimate: the tokens of the texts kept, each counted after its speaker's name where it has one, as it is
+            indexed.
         token_budget: the budget, or None.
         dropped: (id, reason) of each of the pool that was left out.
     """
@@ -290,7 +298,7 @@ class Results(Sequence[Result]):
     cut_count: int
     token_estimate: int
     token_budget: int | None
-    dropped: tuple[tuple[str, str], ...]
+    dropped: tuple[Dropped, ...]
 
     @property
     def texts(self) -> list[str]:

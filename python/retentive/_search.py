@@ -48,11 +48,12 @@ def search(
         "mode": mode_of(mode),
         "now": _clock.now(),
         "filter": _json.filter_text(filter),
-        "max_distance": _max_distance(engine, max_distance),
+        "max_distance": None,
         "dense_weight": DEFAULT_DENSE_WEIGHT,
         "explain": _validate.boolean("explain", explain),
     }
     _embed(engine, request)
+    request["max_distance"] = _max_distance(engine, max_distance, measured=request["vector"] is not None)
     return selected(
         engine,
         engine.core.search(request),
@@ -77,10 +78,15 @@ def _embed(engine: Engine, request: SearchRequest) -> None:
         request["dense_weight"] = engine.embedding.dense_weight
 
 
-def _max_distance(engine: Engine, value: object) -> float | None:
-    if value == "auto":
-        floor = engine.embedding.noise_floor
-        return None if floor is None else 1.0 - floor
+def _max_distance(engine: Engine, value: object, *, measured: bool) -> float | None:
     if value is None:
         return None
+    if isinstance(value, str) and value == "auto":
+        floor = engine.embedding.noise_floor if measured else None
+        return None if floor is None else 1.0 - floor
+    if not measured:
+        raise InvalidInputError(
+            f"max_distance is {_validate.shown(value)} without a vector to measure from, expected None; pass a query "
+            'in mode "hybrid" or "dense", or a vector'
+        )
     return _validate.number("max_distance", value, at_least=0, expected='a number of at least 0, "auto" or None')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -25,7 +25,10 @@ _SHOWN_CHARACTERS = 60
 
 def shown(value: object) -> str:
     """Return a short repr for a message, with the type where the repr does not tell it."""
-    text = repr(value[: _SHOWN_CHARACTERS + 1] if isinstance(value, str | bytes) else value)
+    try:
+        text = repr(value[: _SHOWN_CHARACTERS + 1] if isinstance(value, str | bytes) else value)
+    except Exception:  # noqa: BLE001 - an integer of too many digits, or somebody's own repr
+        return f"a value of the type {type(value).__name__}"
     if len(text) > _SHOWN_CHARACTERS:
         text = text[:_SHOWN_CHARACTERS] + "..."
     told = value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | dict | set)
@@ -153,6 +156,13 @@ def boolean(name: str, value: object) -> bool:
     """Return a bool, refusing what is only truthy."""
     if not isinstance(value, bool):
         raise InvalidInputError(f"{name} is {shown(value)}, expected True or False")
+    return value
+
+
+def callable_or_none(name: str, value: object) -> Callable[..., Any] | None:
+    """Return a callable, or None."""
+    if value is not None and not callable(value):
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a callable")
     return value
 
 

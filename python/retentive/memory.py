@@ -12,6 +12,7 @@ The settings of a collection are its `memory`:
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -92,9 +93,7 @@ def _turns(name: str, value: object) -> int | None:
 
 
 def _judge(name: str, value: object) -> Judge | None:
-    if value is not None and not callable(value):
-        raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a callable or None")
-    return value
+    return _validate.callable_or_none(name, value)
 
 
 def _on_judge_error(name: str, value: object) -> str:
@@ -115,7 +114,9 @@ def _signals(name: str, value: object) -> Mapping[str, float]:
     for signal in value:
         if not isinstance(signal, str):
             raise InvalidInputError(f"{name} has the key {_validate.shown(signal)}, expected a signal's name")
-    return MappingProxyType({key: _validate.number(f"{name}[{key!r}]", weight) for key, weight in value.items()})
+    weights = {key: _validate.number(f"{name}[{key!r}]", weight) for key, weight in value.items()}
+    _core.validate_signals(list(weights.items()))
+    return MappingProxyType(weights)
 
 
 class ConversationMemory(Conversation):
@@ -226,6 +227,14 @@ class ConversationMemory(Conversation):
             "dense_weight": dense_weight,
         }
 
+    def bound_to(self, engine: Engine) -> ConversationMemory:
+        """Return these settings for the collection of `engine`: themselves where they are its own, else a copy."""
+        if self._engine is engine:
+            return self
+        bound = copy.copy(self)
+        vars(bound)["_engine"] = engine
+        return bound
+
     @property
     def _settings(self) -> ConversationMemory:
         return self
@@ -257,7 +266,8 @@ def feedback_score(meta: Mapping[str, Any], now: _times.Instant, half_life_days:
     if not isinstance(meta, Mapping):
         raise InvalidInputError(f"meta is {_validate.shown(meta)}, expected the metadata of a Result")
     entries = []
-    for entry in meta.get(K_FEEDBACK) or ():
+    given = meta.get(K_FEEDBACK)
+    for entry in () if given is None else _validate.items(given, K_FEEDBACK, "mappings of outcome and ts"):
         if not isinstance(entry, Mapping):
             raise InvalidInputError(f"{K_FEEDBACK} has {_validate.shown(entry)}, expected a mapping of outcome and ts")
         entries.append((_validate.outcome(entry.get("outcome")), _times.instant("ts", entry.get("ts"))))

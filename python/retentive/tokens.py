@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from retentive import _core, _validate
@@ -44,13 +45,14 @@ def checked_counter(counter: Callable[[str], int]) -> Callable[[str], int]:
             returned: object = counter(text)
         except Exception as error:
             raise CounterError(f"the token counter {name} raised {type(error).__name__}") from error
-        if isinstance(returned, bool) or not isinstance(returned, int):
+        if isinstance(returned, bool) or not hasattr(returned, "__index__"):
             raise CounterError(f"the token counter {name} returned {_validate.shown(returned)}, expected an int")
-        if returned < 0 or (returned == 0 and text and not text.isspace()):
+        tokens = operator.index(returned)  # numpy's integers too
+        if not 0 <= tokens <= _validate.MAX_INT or (tokens == 0 and text and not text.isspace()):
             raise CounterError(
-                f"the token counter {name} returned {returned} for a text of {len(text)} characters, "
+                f"the token counter {name} returned {_validate.shown(tokens)} for a text of {len(text)} characters, "
                 "expected the number of its tokens"
             )
-        return returned
+        return tokens
 
     return count

@@ -32,6 +32,7 @@ impl Bench {
     fn recall(&mut self, call: usize) -> RecallRequest {
         RecallRequest {
             query: self.text(),
+            query_terms: None,
             vector: Some(self.numbers.vector(self.dimension)),
             reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
             limit: Some(10),

@@ -21,7 +21,7 @@ class CallableEmbedder:
         name: the model's identity, kept in the store: another name is another model.
         dimension: numbers in a vector.
         fn: `list[str]` to an array, or nested sequences, of shape `[len(texts), dimension]`.
-        noise_floor, refusal_floor, dense_weight, window: see `Embedder`; None where not known.
+        noise_floor, refusal_floor, dense_weight, window, part_tokens: see `Embedder`; None where not known.
 
     Raises:
         ConfigurationError: the name is blank, the dimension is not a positive integer, or `fn` cannot be called.
@@ -41,6 +41,7 @@ class CallableEmbedder:
         refusal_floor: float | None = None,
         dense_weight: float | None = None,
         window: int | None = None,
+        part_tokens: int | None = None,
     ) -> None:
         self.name = checked_name(name)
         self.dimension = checked_dimension(dimension)
@@ -53,6 +54,7 @@ class CallableEmbedder:
         self.refusal_floor = refusal_floor
         self.dense_weight = dense_weight
         self.window = window
+        self.part_tokens = part_tokens
 
     def embed_documents(self, texts: list[str]) -> npt.NDArray[np.float32]:
         """Return `fn(texts)` as float32 `[len(texts), dimension]`.

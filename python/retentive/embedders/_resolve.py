@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
 from retentive._errors import ConfigurationError
+from retentive._validate import shown
 from retentive.embedders._callable import checked_dimension, checked_name
 from retentive.embedders._protocol import Embedder
 from retentive.embedders._static import StaticEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ACCEPTED = 'pass "static" or an object with name, dimension, embed_documents and embed_query'
 
@@ -46,7 +54,36 @@ def _validated(embedder: Embedder) -> Embedder:
     for method in ("embed_documents", "embed_query"):
         if not callable(getattr(embedder, method)):
             raise ConfigurationError(f"{method} of embedder {embedder.name!r} is not callable", hint=_ACCEPTED)
+    for attribute, (is_valid, expected) in _OPTIONAL.items():
+        value = getattr(embedder, attribute, None)
+        if value is not None and not is_valid(value):
+            raise ConfigurationError(
+                f"{attribute} of embedder {embedder.name!r} is {shown(value)}, expected {expected} or None",
+                hint="leave out what is not known",
+            )
     return embedder
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def _is_weight(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+_OPTIONAL: dict[str, tuple[Callable[[object], bool], str]] = {
+    "noise_floor": (_is_number, "a finite number"),
+    "refusal_floor": (_is_number, "a finite number"),
+    "dense_weight": (_is_weight, "a number of 0 to 1"),
+    "window": (_is_count, "a whole number of tokens of at least 1"),
+    "part_tokens": (_is_count, "a whole number of tokens of at least 1"),
+    "query_terms": (callable, "a method"),
+}
 
 
 def _name_of(function: object) -> str:

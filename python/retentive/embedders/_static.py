@@ -64,7 +64,7 @@ class StaticEmbedder:
 
     @property
     def refusal_floor(self) -> float:
-        """What the best `similarity + 0.5 * coverage` must reach: 2 % of a conversation's own questions fall short."""
+        """What the best `similarity + 0.5 * coverage` must reach in 500 memories: 2 % of their own questions do not."""
         return float(_about()["refusal_floor"])
 
     @property
@@ -73,9 +73,14 @@ class StaticEmbedder:
         return float(_about()["dense_weight"])
 
     @property
-    def window(self) -> None:
-        """None: a text of any length is one vector."""
-        return None
+    def window(self) -> int:
+        """1024 tokens: the mean of a longer text says little of any one sentence in it."""
+        return 1_024
+
+    @property
+    def part_tokens(self) -> int:
+        """128 tokens, about a paragraph."""
+        return 128
 
     def embed_documents(self, texts: list[str]) -> Floats:
         """Return one row a text, float32 `[len(texts), 256]`, of length 1; each as it would be alone."""

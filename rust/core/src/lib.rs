@@ -1,7 +1,8 @@
 //! The engine of retentive. No Python, no wall clock, no randomness: `now`, ids and entropy are arguments.
 //!
-//! A layer uses only the layers below it: `engine` → `partition` → `rank` → `lexical`, `vector`, `filter` → `model`, `error`.
+//! A layer uses only the layers below it: `engine` → `partition` → `rank` → `lexical`, `vector`, `filter` → `calendar`, `model`, `error`.
 //! `store` is the only module that knows SQL.
+pub mod calendar;
 pub mod engine;
 pub mod error;
 pub mod filter;

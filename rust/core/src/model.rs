@@ -124,12 +124,12 @@ impl Period {
     }
 
     #[must_use]
-    pub fn days(&self) -> i32 {
+    pub fn days(self) -> i32 {
         self.last.saturating_sub(self.first).saturating_add(1)
     }
 
     #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 }

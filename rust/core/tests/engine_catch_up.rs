@@ -95,7 +95,8 @@ fn two_collections_on_one_file_see_each_others_writes() {
 
 #[test]
 fn more_rows_than_a_segment_holds_are_all_there() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     for chunk in 0..9 {
         let rows = (0..1000).map(|n| said("a", &format!("row {}", chunk * 1000 + n))).collect();
         db.remember(rows, NOW, &go).unwrap();

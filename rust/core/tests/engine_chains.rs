@@ -9,7 +9,8 @@ use retentive_core::model::{Kind, Outcome};
 
 #[test]
 fn a_correction_is_found_and_what_it_corrects_is_not() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let old = db.add(fact("a", "The deadline is Friday"));
     let new = db.correct(&old, "The deadline is Monday");
     assert_eq!(db.recalled("when is the deadline", "a"), ["The deadline is Monday"]);
@@ -24,7 +25,8 @@ fn a_correction_is_found_and_what_it_corrects_is_not() {
 
 #[test]
 fn correcting_any_of_a_chain_extends_its_tip() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let first = db.add(fact("a", "version one"));
     let second = db.correct(&first, "version two");
     let third = db.correct(&first, "version three");
@@ -49,7 +51,8 @@ fn the_correction_of_a_turn_is_a_fact_and_the_turn_stays_what_was_said() {
 
 #[test]
 fn a_corrected_pin_stays_a_pin_and_a_key_stays_its_key() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let pin = db.add(NewMemory { kind: Kind::Pinned, ..keyed("a", "plan", "On the monthly plan") });
     let id = db.correct(&pin, "On the annual plan");
     let new = db.one(&id).unwrap();
@@ -71,7 +74,8 @@ fn a_correction_gets_the_expiry_of_its_kind() {
 
 #[test]
 fn feedback_on_what_is_unknown_expired_or_forgotten_is_not_found() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let expired = db.add(NewMemory { expires: Some(NOW), ..fact("a", "gone") });
     let forgotten = db.add(fact("a", "forgotten"));
     db.delete(std::slice::from_ref(&forgotten), &go).unwrap();
@@ -83,7 +87,8 @@ fn feedback_on_what_is_unknown_expired_or_forgotten_is_not_found() {
 
 #[test]
 fn feedback_moves_a_memory_and_is_bounded() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let liked = db.add(fact("a", "green tea in the morning"));
     db.add(fact("a", "green tea in the evening"));
     let off = db.add(fact("a", "the invoice was paid by wire"));
@@ -102,7 +107,8 @@ fn feedback_moves_a_memory_and_is_bounded() {
 
 #[test]
 fn as_of_answers_with_what_had_been_said_by_then() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let old = db.add(NewMemory { ts: NOW - 10 * DAY, ..fact("a", "The office is in Rome") });
     let moved = Correction { ts: NOW - 5 * DAY, ..correction("The office is in Oslo") };
     db.feedback(&old, Outcome::Corrected, NOW, Some(moved), NOW, &go).unwrap();
@@ -126,7 +132,8 @@ fn as_of_answers_with_what_had_been_said_by_then() {
 
 #[test]
 fn what_was_superseded_never_comes_back_when_its_successor_goes() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let old = db.add(fact("a", "The deadline is Friday"));
     let new = db.correct(&old, "The deadline is Monday");
     db.delete(&[new], &go).unwrap();
@@ -147,7 +154,8 @@ fn superseded_memories_are_recalled_only_when_asked_for() {
 
 #[test]
 fn correcting_a_keyed_fact_with_the_value_it_has_changes_nothing() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let id = db.add(keyed("a", "plan", "On the annual plan"));
     assert_eq!(db.correct(&id, "On the annual plan"), id);
     assert_eq!(db.history(&id, &go).unwrap().len(), 1);

@@ -24,8 +24,9 @@ fn talk(db: &Engine, turns: usize) -> Vec<String> {
 
 #[test]
 fn a_batch_is_the_oldest_turns_without_the_last_ones() {
-    let db = on_disk().engine;
-    let turns = talk(&db, 10);
+    let disk = on_disk();
+    let db = &disk.engine;
+    let turns = talk(db, 10);
     assert_eq!(ids(&db.consolidation_batch(&batch(6, 40), &go).unwrap()), turns[..4]);
     assert_eq!(ids(&db.consolidation_batch(&batch(0, 3), &go).unwrap()), turns[..3]);
     let skipping = BatchRequest { skip: turns[..2].to_vec(), ..batch(6, 40) };
@@ -36,8 +37,9 @@ fn a_batch_is_the_oldest_turns_without_the_last_ones() {
 
 #[test]
 fn facts_and_the_deletion_of_their_turns_come_together() {
-    let db = on_disk().engine;
-    let turns = talk(&db, 4);
+    let disk = on_disk();
+    let db = &disk.engine;
+    let turns = talk(db, 4);
     let facts = vec![(fact("a", "they counted"), turns[..2].to_vec())];
     let (ids, removed) = db.commit_consolidation(&turns, facts, true, NOW, &go).unwrap().unwrap();
     assert_eq!(removed, 4);
@@ -59,8 +61,9 @@ fn turns_that_are_kept_are_not_summarised_again() {
 
 #[test]
 fn a_batch_that_changed_meanwhile_stores_nothing() {
-    let db = on_disk().engine;
-    let turns = talk(&db, 4);
+    let disk = on_disk();
+    let db = &disk.engine;
+    let turns = talk(db, 4);
     db.delete(&turns[..1], &go).unwrap();
     let facts = || vec![(fact("a", "they counted"), turns.clone())];
     assert_eq!(db.commit_consolidation(&turns, facts(), true, NOW, &go).unwrap(), None);

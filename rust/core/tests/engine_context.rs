@@ -12,7 +12,8 @@ fn pinned(text: &str) -> NewMemory {
 
 #[test]
 fn nothing_appears_twice() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(pinned("speaks German"));
     for number in 0..10 {
         db.add(said("a", &format!("we talked about German grammar, part {number}")));
@@ -41,7 +42,8 @@ fn pinned_facts_of_a_session_and_of_no_session_are_shown_and_those_of_others_are
 
 #[test]
 fn with_a_user_everything_the_user_owns_is_recalled_and_recent_is_of_the_session() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let of = |session: &str, text: &str| NewMemory { user: Some("ann".to_owned()), ..said(session, text) };
     db.add(of("old", "my dog is called Rex"));
     db.add(NewMemory { kind: Kind::Pinned, ..of("old", "is vegetarian") });

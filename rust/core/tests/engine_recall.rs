@@ -8,7 +8,8 @@ use retentive_core::model::Kind;
 
 #[test]
 fn the_answer_comes_first_and_explains_itself() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(said("a", "I would like the report as a PDF"));
     db.add(said("a", "The weather is nice today"));
     db.add(fact("a", "Customer is on the annual plan"));
@@ -36,7 +37,8 @@ fn similarity_is_the_exact_cosine_of_the_best_part() {
 
 #[test]
 fn kinds_exclusions_and_policy_choose_the_candidates() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let turn = db.add(said("a", "tea with lemon please"));
     let short = db.add(said("a", "tea"));
     let told = db.add(NewMemory { role: Some("assistant".to_owned()), ..said("a", "tea with lemon it is") });
@@ -60,7 +62,8 @@ fn kinds_exclusions_and_policy_choose_the_candidates() {
 
 #[test]
 fn the_pool_follows_the_limit_or_the_budget() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let many = (0..200).map(|n| said("a", &format!("note number {n} about the garden and the trees"))).collect();
     db.remember(many, NOW, &go).unwrap();
     let pooled = |limit: Option<usize>, token_budget: Option<usize>| {
@@ -80,6 +83,7 @@ fn the_pool_follows_the_limit_or_the_budget() {
 fn nothing_relevant_is_an_answer() {
     let db = open(None);
     db.add(said("a", "the cat sat on the mat"));
+    db.remember((1..10).map(|n| said("a", &format!("{n} mice"))).collect(), NOW, &go).unwrap();
     let asked =
         |query: &str, floor: f64| db.ranked(&RecallRequest { refusal_floor: Some(floor), ..ask(query, session("a")) });
     assert!(asked("quarterly revenue forecast", 0.9).refused);
@@ -91,7 +95,8 @@ fn nothing_relevant_is_an_answer() {
 
 #[test]
 fn a_least_relevance_keeps_exactly_what_reaches_it_however_the_pool_is_cut() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let words = ["red", "green", "blue", "black", "white", "pink", "grey", "gold"];
     let texts: Vec<String> =
         (0..300).map(|n| format!("{} {} {}", words[n % 8], words[n / 8 % 8], words[n / 64 % 8])).collect();
@@ -129,7 +134,8 @@ fn the_score_gap_names_what_it_leaves_out() {
 
 #[test]
 fn search_scores_are_what_each_mode_says() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(document("d1", "the export button saves a file"));
     db.add(said("a", "where is the export button"));
     db.add(document("d2", "bananas are yellow"));
@@ -170,7 +176,8 @@ fn search_without_a_query_is_the_filter_newest_first() {
 
 #[test]
 fn similar_stays_with_the_owner_and_leaves_itself_out() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let id = db.add(document("d1", "green tea leaves"));
     db.add(document("d2", "green tea cups"));
     db.add(document("d3", "railway timetable"));
@@ -184,7 +191,8 @@ fn similar_stays_with_the_owner_and_leaves_itself_out() {
 
 #[test]
 fn a_year_old_exact_answer_beats_fresh_noise() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(NewMemory { ts: NOW - 365 * DAY, ..said("a", "my passport number is AB1234") });
     let noise =
         (0..1000).map(|n| NewMemory { ts: NOW - MINUTE, ..said("a", &format!("chatter about lunch {n}")) }).collect();

@@ -9,7 +9,8 @@ use retentive_core::model::{Judge, Kind};
 
 #[test]
 fn the_same_words_said_twice_are_two_turns_with_rising_numbers() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(said("a", "ok"));
     db.add(said("a", "ok"));
     db.add(said("b", "ok"));
@@ -29,7 +30,8 @@ fn an_explicit_turn_raises_the_mark() {
 
 #[test]
 fn an_id_in_use_is_a_conflict_and_stores_nothing_of_the_batch() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let id = db.add(said("a", "first"));
     let again = vec![said("a", "fine"), NewMemory { id, ..said("a", "second") }];
     assert!(matches!(db.remember(again, NOW, &go), Err(Error::Conflict(_))));
@@ -46,7 +48,8 @@ fn a_vector_of_another_length_is_refused() {
 
 #[test]
 fn a_new_value_under_a_key_supersedes_and_the_same_value_changes_nothing() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let first = db.add(keyed("a", "plan", "Customer is on the monthly plan"));
     let again = db.add(keyed("a", "plan", "Customer is on the monthly plan"));
     assert_eq!(first, again);
@@ -70,7 +73,8 @@ fn a_key_of_a_user_is_one_key_in_all_the_users_sessions() {
 
 #[test]
 fn a_judges_verdict_applies_only_to_what_is_still_live_and_of_the_same_owner() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let old = db.add(fact("a", "Ann loves cricket"));
     let other = db.add(fact("b", "Ann loves cricket"));
     let gone = db.add(fact("a", "Ann loves chess"));
@@ -88,7 +92,8 @@ fn a_judges_verdict_applies_only_to_what_is_still_live_and_of_the_same_owner() {
 
 #[test]
 fn judge_candidates_are_the_nearest_live_facts_of_the_owner_and_session() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(fact("a", "Ann loves cricket"));
     db.add(NewMemory { kind: Kind::Pinned, ..fact("a", "Ann loves tea") });
     db.add(said("a", "Ann loves cricket matches"));
@@ -105,7 +110,8 @@ fn judge_candidates_are_the_nearest_live_facts_of_the_owner_and_session() {
 
 #[test]
 fn documents_are_replaced_by_id_and_the_same_again_changes_nothing() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(document("d", "The export button is in the menu"));
     let before = db.one("d").unwrap();
     db.add(document("d", "The export button is in the menu"));
@@ -120,7 +126,8 @@ fn documents_are_replaced_by_id_and_the_same_again_changes_nothing() {
 
 #[test]
 fn vectors_come_back_as_they_were_given() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let parts = vec![embed("one"), embed("two")];
     let id = db.add(NewMemory { vectors: parts.clone(), ..said("a", "one two") });
     let none = db.add(NewMemory { vectors: Vec::new(), ..said("a", "bare") });
@@ -145,7 +152,8 @@ fn another_model_is_refused_with_the_way_out() {
 
 #[test]
 fn a_closed_collection_says_so() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.close();
     db.close();
     assert!(db.closed());

@@ -25,7 +25,8 @@ const NAMES: [&str; 14] = [
 
 #[test]
 fn every_session_sees_its_own_memories_only() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     for name in NAMES {
         db.add(said(name, &format!("the secret word of number {}", NAMES.iter().position(|n| *n == name).unwrap())));
     }
@@ -33,7 +34,7 @@ fn every_session_sees_its_own_memories_only() {
         assert_eq!(db.recalled("secret word", name), [format!("the secret word of number {number}")], "{name}");
         assert_eq!(db.turns(name, None, None, NOW, &go).unwrap().len(), 1);
     }
-    let mut sessions = db.sessions(&Reach::default(), &go).unwrap();
+    let mut sessions = db.sessions(&Reach::default(), NOW, &go).unwrap();
     sessions.sort_unstable();
     let mut names = NAMES.map(str::to_owned);
     names.sort_unstable();
@@ -42,7 +43,8 @@ fn every_session_sees_its_own_memories_only() {
 
 #[test]
 fn what_has_no_user_and_what_has_one_do_not_see_each_other() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let of = |user: &str, session: &str, text: &str| NewMemory { user: Some(user.to_owned()), ..said(session, text) };
     db.add(said("s", "nobody's secret word"));
     db.add(of("ann", "s", "the secret word of ann"));
@@ -59,13 +61,14 @@ fn what_has_no_user_and_what_has_one_do_not_see_each_other() {
     assert_eq!(seen(Reach { session: Some("s".to_owned()), ..user("ann") }), ["the secret word of ann"]);
     assert_eq!(seen(anybody()).len(), 4);
     assert_eq!(seen(Reach { session: Some("s".to_owned()), ..anybody() }).len(), 3);
-    assert_eq!(db.users(&go).unwrap(), ["ann", "bob"]);
-    assert_eq!(db.sessions(&user("ann"), &go).unwrap(), ["s", "t"]);
+    assert_eq!(db.users(NOW, &go).unwrap(), ["ann", "bob"]);
+    assert_eq!(db.sessions(&user("ann"), NOW, &go).unwrap(), ["s", "t"]);
 }
 
 #[test]
 fn a_filter_decides_before_the_limit() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let crowd: Vec<NewMemory> = (0..1000).map(|_| said("a", "the very same words again")).collect();
     db.remember(crowd, NOW, &go).unwrap();
     db.add(said("b", "the very same words again"));
@@ -111,7 +114,8 @@ fn filters_see_reserved_keys_and_the_callers_own() {
 
 #[test]
 fn expiry_is_exact_and_needs_no_sweep() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     let id = db.add(NewMemory { expires: Some(NOW + 1), ..keyed("a", "door", "the door code is blue") });
     let at = |now: i64| {
         let recalled = db.ranked(&RecallRequest { now, ..ask("door code", session("a")) }).memories.len();
@@ -133,7 +137,8 @@ fn expiry_is_exact_and_needs_no_sweep() {
 
 #[test]
 fn what_is_gone_takes_no_place() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     for (number, go_away) in ["forgotten", "expired", "superseded"].into_iter().enumerate() {
         let name = format!("s{number}");
         let better = db.add(NewMemory {
@@ -172,7 +177,7 @@ fn forget_takes_what_it_names_and_nothing_else() {
     assert!(db.one(&kept).is_some());
     assert_eq!(db.forget(&forget(session("a"), &[Kind::Turn, Kind::Fact, Kind::Pinned]), &go).unwrap(), 1);
     assert_eq!(db.count(&session("a"), None, NOW, &go).unwrap(), 0);
-    assert_eq!(db.sessions(&Reach::default(), &go).unwrap(), ["b"]);
+    assert_eq!(db.sessions(&Reach::default(), NOW, &go).unwrap(), ["b"]);
     let again = open(Some(&disk.folder.path().join("chat.db")));
     assert!(again.recalled("in a", "a").is_empty());
     assert_eq!(again.turns("b", None, None, NOW, &go).unwrap().len(), 5);
@@ -201,7 +206,8 @@ fn forget_by_age_by_state_and_by_id() {
 
 #[test]
 fn clear_leaves_nothing() {
-    let db = on_disk().engine;
+    let disk = on_disk();
+    let db = &disk.engine;
     db.add(said("a", "one"));
     db.add(document("d", "two"));
     assert_eq!(db.clear(&go).unwrap(), 2);

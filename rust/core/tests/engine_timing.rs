@@ -60,6 +60,10 @@ fn timing_of_reads_and_writes() {
         println!("  recall {:?}", median(|| drop(black_box(db.ranked(&request))), times));
         let few = RecallRequest { kinds: Vec::new(), ..request.clone() };
         println!("  recall, no candidates {:?}", median(|| drop(black_box(db.ranked(&few))), times));
+        let mut two = few.clone();
+        let others = ["window", "neighbours", "sitting", "sitting_words", "role", "named", "date", "cues"];
+        two.settings.signals = others.map(|name| (name.to_owned(), 0.0)).to_vec();
+        println!("  the same by dense and lexical alone {:?}", median(|| drop(black_box(db.ranked(&two))), times));
         let bare = RecallRequest { vector: None, mode: Mode::Lexical, ..request.clone() };
         println!("  recall by words {:?}", median(|| drop(black_box(db.ranked(&bare))), times));
         let search = look("coffee in Rome", session("a"));

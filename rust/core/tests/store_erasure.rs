@@ -5,6 +5,7 @@ mod store_support;
 
 use std::path::Path;
 
+use retentive_core::model::Marks;
 use retentive_core::store::{NewMemory, Scan};
 use store_support::*;
 

@@ -230,7 +230,8 @@ fn facts_say_what_is_open() {
     assert_eq!(facts.path.as_deref(), Some(folder.file().as_path()));
     assert_eq!((facts.durability, facts.readonly, facts.erasure_pending), (Durability::Full, false, false));
     assert!(facts.wal_bytes > 0);
-    assert_eq!(facts.epoch, read(&store, |tx| Ok(tx.epoch())));
+    let epoch = read(&store, |tx| Ok(tx.epoch()));
+    assert_eq!(epoch, read(&open(&folder.file()), |tx| Ok(tx.epoch())), "of the file, not of the handle");
     assert_ne!(facts.epoch, in_memory().facts().epoch);
     assert_eq!(in_memory().facts().path, None);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use retentive_core::model::Marks;
-use retentive_core::store::{Durability, NewMemory, OpenOptions, Store};
+use retentive_core::store::{Durability, NewMemory, OpenOptions, Seq, Store};
 use store_support::*;
 
 fn memory(number: usize) -> NewMemory {
@@ -91,76 +91,85 @@ fn figures() {
 #[ignore = "measures"]
 fn bulk_and_load() {
     let folder = Folder::new();
-    let store = open(&folder.file());
     let total = std::env::var("STORE_ROWS").map_or(200_000, |rows| rows.parse().unwrap());
     let sessions = total / 500;
-    let began = busy();
-    for batch in 0..total / 1_000 {
-        store
-            .write(&never, |tx| {
-                for number in batch * 1_000..(batch + 1) * 1_000 {
-                    let scope = tx.ensure_scope(None, Some(&format!("session {}", number % sessions)))?;
-                    tx.insert(&scope, &memory(number))?;
-                }
-                Ok(())
-            })
-            .unwrap();
-    }
-    println!(
-        "bulk, scattered: {:.0} rows a second of processor time",
-        total as f64 / busy().saturating_sub(began).as_secs_f64()
-    );
-    let news: Vec<NewMemory> = (total..total + 20_000).map(memory).collect();
-    let began = busy();
-    for batch in news.chunks(1_000) {
-        store
-            .write(&never, |tx| {
-                let scope = tx.ensure_scope(None, Some("bulk"))?;
-                batch.iter().try_for_each(|new| tx.insert(&scope, new).map(drop))
-            })
-            .unwrap();
-    }
-    println!(
-        "bulk, one session: {:.0} rows a second of processor time",
-        20_000.0 / busy().saturating_sub(began).as_secs_f64()
-    );
+    let store = open(&folder.file());
+    bulk_scattered(&store, total, sessions);
+    bulk_in_one_session(&store, total);
     drop(store);
     let store = open(&folder.file());
-    let mut seqs = Vec::new();
+    let seqs = load_sessions(&store, sessions);
+    look_up(&store, &seqs);
+    erase(&store, &seqs);
+}
+
+fn per_second(what: &str, rows: usize, began: Duration) {
+    let took = busy().saturating_sub(began).as_secs_f64();
+    println!("{what}: {:.0} rows a second of processor time", rows as f64 / took);
+}
+
+fn bulk_scattered(store: &Store, total: usize, sessions: usize) {
+    let began = busy();
+    for batch in 0..total / 1_000 {
+        let write = store.write(&never, |tx| {
+            for number in batch * 1_000..(batch + 1) * 1_000 {
+                let scope = tx.ensure_scope(None, Some(&format!("session {}", number % sessions)))?;
+                tx.insert(&scope, &memory(number))?;
+            }
+            Ok(())
+        });
+        write.unwrap();
+    }
+    per_second("bulk, scattered", total, began);
+}
+
+fn bulk_in_one_session(store: &Store, first: usize) {
+    let news: Vec<NewMemory> = (first..first + 20_000).map(memory).collect();
+    let began = busy();
+    for batch in news.chunks(1_000) {
+        let write = store.write(&never, |tx| {
+            let scope = tx.ensure_scope(None, Some("bulk"))?;
+            batch.iter().try_for_each(|new| tx.insert(&scope, new).map(drop))
+        });
+        write.unwrap();
+    }
+    per_second("bulk, one session", news.len(), began);
+}
+
+/// Loads sessions from the file, and one of them again and again; the rows of that one.
+fn load_sessions(store: &Store, sessions: usize) -> Vec<Seq> {
+    let load = |name: &str| {
+        let mut seqs = Vec::new();
+        read(store, |tx| {
+            let scope = tx.scope(None, Some(name))?.unwrap();
+            tx.changes(scope.partition, 0, &mut |row| Ok(seqs.push(row.head.seq)))
+        });
+        seqs
+    };
     let rounds = std::env::var("STORE_LOADS").map_or(50, |rounds| rounds.parse().unwrap());
-    let load = both(rounds, |round| {
-        seqs.clear();
-        read(&store, |tx| {
-            let scope = tx.scope(None, Some(&format!("session {}", round * 7 % sessions)))?.unwrap();
-            tx.changes(scope.partition, 0, &mut |row| Ok(seqs.push(row.head.seq)))
-        });
-    });
-    println!("load of 500 scattered rows: {load} ({} rows)", seqs.len());
-    let again = both(50, |_| {
-        seqs.clear();
-        read(&store, |tx| {
-            let scope = tx.scope(None, Some("session 1"))?.unwrap();
-            tx.changes(scope.partition, 0, &mut |row| Ok(seqs.push(row.head.seq)))
-        });
-    });
-    println!("the same partition again: {again}");
+    let first = both(rounds, |round| drop(load(&format!("session {}", round * 7 % sessions))));
+    println!("load of 500 scattered rows: {first}");
+    println!("the same partition again: {}", both(50, |_| drop(load("session 1"))));
+    load("session 1")
+}
+
+fn look_up(store: &Store, seqs: &[Seq]) {
     let ten: Vec<_> = seqs.iter().step_by(50).copied().collect();
-    println!("ten rows: {:?}", each(2_000, |_| drop(read(&store, |tx| tx.rows(&ten)))));
-    println!("empty read: {:?}", each(2_000, |_| read(&store, |_| Ok(()))));
-    let partition = read(&store, |tx| tx.owner(None, Some("session 1"))).unwrap();
-    let rev = read(&store, |tx| tx.partition_rev(partition));
-    println!(
-        "nothing new: {:?}",
-        each(2_000, |_| drop(read(&store, |tx| tx.changes(partition, rev, &mut |_| Ok(())))))
-    );
-    println!(
-        "find: {:?}",
-        each(2_000, |round| assert!(read(&store, |tx| tx.find(&format!("mem_{:026}", round * 37))).is_some()))
-    );
+    println!("ten rows: {:?}", each(2_000, |_| drop(read(store, |tx| tx.rows(&ten)))));
+    println!("empty read: {:?}", each(2_000, |_| read(store, |_| Ok(()))));
+    let partition = read(store, |tx| tx.owner(None, Some("session 1"))).unwrap();
+    let rev = read(store, |tx| tx.partition_rev(partition));
+    let nothing_new = each(2_000, |_| drop(read(store, |tx| tx.changes(partition, rev, &mut |_| Ok(())))));
+    println!("nothing new: {nothing_new:?}");
+    let find = each(2_000, |round| assert!(read(store, |tx| tx.find(&format!("mem_{:026}", round * 37))).is_some()));
+    println!("find: {find:?}");
+}
+
+fn erase(store: &Store, seqs: &[Seq]) {
     let erase = Instant::now();
-    store.write(&never, |tx| tx.erase(&seqs)).unwrap();
+    store.write(&never, |tx| tx.erase(seqs)).unwrap();
     println!("erasing 500: {:?}", erase.elapsed());
     let scrub = Instant::now();
     store.scrub();
-    println!("scrub: {:?}; {:?}", scrub.elapsed(), read(&store, |tx| tx.stats()));
+    println!("scrub: {:?}; {:?}", scrub.elapsed(), read(store, |tx| tx.stats()));
 }

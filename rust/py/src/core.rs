@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use retentive_core::engine::{Engine, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::Durability;
@@ -78,18 +78,26 @@ impl Core {
         self.0.closed()
     }
 
-    fn bind_model(&self, py: Python<'_>, name: String, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn bind_model(&self, py: Python<'_>, name: &str, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
         let probe = vector(probe)?;
-        call(py, |interrupt| self.0.bind_model(&name, dimension, probe.as_deref(), interrupt))
+        call(py, |interrupt| self.0.bind_model(name, dimension, probe.as_deref(), interrupt))
     }
 
     fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {
         call(py, |interrupt| self.0.model(interrupt))
     }
 
-    fn remember(&self, py: Python<'_>, memories: Vec<Given<engine::NewMemory>>, now: i64) -> PyResult<Vec<String>> {
+    /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.
+    fn remember(
+        &self,
+        py: Python<'_>,
+        memories: Vec<Given<engine::NewMemory>>,
+        now: i64,
+        ids: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
         let memories = given(memories);
-        call(py, |interrupt| self.0.remember(memories, now, interrupt))
+        let stored = call(py, |interrupt| self.0.remember(memories, now, interrupt))?;
+        stored.into_iter().try_for_each(|id| ids.append(id))
     }
 
     #[pyo3(signature = (text, vector, user, session, limit, now))]
@@ -228,12 +236,12 @@ impl Core {
         call(py, |interrupt| self.0.count(&reach.0, filter, now, interrupt))
     }
 
-    fn sessions(&self, py: Python<'_>, reach: Given<engine::Reach>) -> PyResult<Vec<String>> {
-        call(py, |interrupt| self.0.sessions(&reach.0, interrupt))
+    fn sessions(&self, py: Python<'_>, reach: Given<engine::Reach>, now: i64) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.sessions(&reach.0, now, interrupt))
     }
 
-    fn users(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        call(py, |interrupt| self.0.users(interrupt))
+    fn users(&self, py: Python<'_>, now: i64) -> PyResult<Vec<String>> {
+        call(py, |interrupt| self.0.users(now, interrupt))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

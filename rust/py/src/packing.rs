@@ -81,7 +81,6 @@ pub fn select<'py>(
 
 /// Packs a context block within `token_budget`.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
 pub fn pack_context<'py>(
     pinned: Handed<'py>,
     recent: Handed<'py>,
@@ -120,9 +119,15 @@ pub fn validate_filter(py: Python<'_>, filter: &str) -> PyResult<()> {
     engine::validate_filter(filter).map_err(|error| errors::to_python(py, &error))
 }
 
-/// The decayed sum of `feedback`, pairs of an outcome and its time.
+/// Raises `InvalidInputError` where `signals`, weights by name, have an unknown name or no weight.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // extracted arguments are owned
+pub fn validate_signals(py: Python<'_>, signals: Vec<(String, f64)>) -> PyResult<()> {
+    engine::validate_signals(&signals).map_err(|error| errors::to_python(py, &error))
+}
+
+/// The decayed sum of `feedback`, pairs of an outcome and its time.
+#[pyfunction]
 pub fn feedback_score(py: Python<'_>, feedback: Vec<(String, i64)>, now: i64, half_life_days: f64) -> PyResult<f64> {
     let outcomes: Vec<(i8, i64)> =
         feedback.iter().map(|(name, at)| Ok((outcome(py, name)?.sign(), *at))).collect::<PyResult<_>>()?;

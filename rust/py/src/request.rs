@@ -92,13 +92,14 @@ fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
 }
 
 /// Token vectors `[t, d]` with their spans, or none.
-fn query_terms(from: &Bound<'_, PyDict>) -> PyResult<Option<(Vec<Vec<f32>>, Vec<(usize, usize)>)>> {
+fn query_terms(from: &Bound<'_, PyDict>) -> PyResult<Option<engine::QueryTerms>> {
     let object = item(from, "query_terms")?;
     if object.is_none() {
         return Ok(None);
     }
     let (array, spans): (PyReadonlyArray2<'_, f32>, Vec<(usize, usize)>) = object.extract()?;
-    Ok(Some((array.as_array().rows().into_iter().map(|row| row.to_vec()).collect(), spans)))
+    let vectors = array.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+    Ok(Some(engine::QueryTerms { vectors, spans }))
 }
 
 impl Extract for engine::NewMemory {

@@ -23,7 +23,6 @@ const USER: &str = "user";
 #[derive(Default)]
 pub(super) struct Columns<'g> {
     pub cosine: Option<Vec<f32>>,
-    weighted_cosine: Option<Vec<f32>>,
     pub matches: TermMatches,
     doc_len: Vec<u32>,
     avg_len: f32,
@@ -51,7 +50,7 @@ pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
     /// The plain query vector.
     pub vector: Option<&'a Quantised>,
-    /// For a query vector that the scope's statistics weight.
+    /// For a query vector that the scope's statistics weight, in place of the plain one.
     pub tokens: Option<&'a QueryTokens>,
 }
 
@@ -64,8 +63,7 @@ impl<'g> Columns<'g> {
         let weighted = asked.tokens.and_then(|tokens| tokens.weighted(len as u32, |term| matches.df(term)));
         let weighted = weighted.as_deref().and_then(quantise_unit);
         let mut columns = Self {
-            cosine: asked.vector.map(|vector| gathered.dense(vector)).transpose()?,
-            weighted_cosine: weighted.map(|vector| gathered.dense(&vector)).transpose()?,
+            cosine: weighted.as_ref().or(asked.vector).map(|vector| gathered.dense(vector)).transpose()?,
             matches,
             avg_len: total as f32 / len.max(1) as f32,
             doc_len,
@@ -102,7 +100,6 @@ impl<'g> Columns<'g> {
         Scene {
             query,
             cosine: self.cosine.as_deref(),
-            weighted_cosine: self.weighted_cosine.as_deref(),
             matches: &self.matches,
             doc_len: &self.doc_len,
             avg_len: self.avg_len,
@@ -172,11 +169,11 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
 
 /// The tokens of a query whose embedder gives them.
 pub(super) fn query_tokens(analyzer: &Analyzer, request: &RecallRequest) -> Option<QueryTokens> {
-    let (vectors, spans) = request.query_terms.clone()?;
+    let given = request.query_terms.as_ref()?;
     let starts: Vec<usize> = request.query.char_indices().map(|(at, _)| at).chain([request.query.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(request.query.len());
-    let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    Some(QueryTokens::new(vectors, &spans, &analyzer.query_terms(&request.query)))
+    let spans: Vec<Range<usize>> = given.spans.iter().map(|(start, end)| byte(*start)..byte(*end)).collect();
+    Some(QueryTokens::new(given.vectors.clone(), &spans, &analyzer.query_terms(&request.query)))
 }
 
 /// The feedback that a memory had at the instant the read answers for.

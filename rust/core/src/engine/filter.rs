@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::gather::{Gathered, Part};
-use super::iso;
 use super::record;
+use crate::calendar::iso;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::partition::{Entry, NEVER};
@@ -126,7 +126,7 @@ fn columns(part: &Part, entry: &Entry, names: &Names) -> Value {
     put("_vx_user", user.map(Value::from));
     put("_vx_role", part.partition.roles().get(entry.role).map(Value::from));
     put("_vx_turn", (entry.turn >= 0).then(|| entry.turn.into()));
-    put("_vx_ts", Some(iso::format(entry.ts).into()));
-    put("_vx_expires", (entry.expires != NEVER).then(|| iso::format(entry.expires).into()));
+    put("_vx_ts", Some(iso(entry.ts).into()));
+    put("_vx_expires", (entry.expires != NEVER).then(|| iso(entry.expires).into()));
     Value::Object(object)
 }

@@ -11,7 +11,6 @@ mod feedback;
 mod filter;
 mod forget;
 mod gather;
-mod iso;
 mod maintain;
 mod model;
 mod read;
@@ -33,6 +32,7 @@ use crate::partition::Cache;
 use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use filter::validate_filter;
+pub use recall::validate_signals;
 pub use request::*;
 
 /// One open collection. Shared between threads; every method may be called from any of them.

@@ -1,11 +1,13 @@
 //! Reads without ranking: turns, history, facts, by id, counts and names.
+use std::collections::HashMap;
+
 use super::admit::{Reached, reached};
 use super::record;
 use super::remember::is_live;
 use super::request::{Memory, Reach};
 use super::{Engine, filter};
 use crate::error::{Error, Result};
-use crate::store::{Interrupt, Micros, Owners, ReadTx, Scan, Seq};
+use crate::store::{Head, Interrupt, Micros, Owners, ReadTx, Scan, Seq};
 
 impl Engine {
     /// The session's turns in order, not expired, the last `limit`; superseded ones too, since they were said.
@@ -97,25 +99,30 @@ impl Engine {
         })
     }
 
-    /// The names of the sessions in which something is stored, sorted.
-    pub fn sessions(&self, reach: &Reach, interrupt: Interrupt) -> Result<Vec<String>> {
+    /// The names of the sessions in which something is stored that has not expired, sorted.
+    pub fn sessions(&self, reach: &Reach, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
         self.read(interrupt, |tx| {
             let owners = match &reach.user {
                 _ if reach.any_user => Owners::Any,
                 Some(user) => Owners::User(user),
                 None => Owners::WithoutUser,
             };
-            let mut names: Vec<String> = tx.scopes(owners)?.into_iter().filter_map(|scope| scope.session).collect();
+            let expired = expired_by(tx, now, |head| head.scope)?;
+            let held = tx.scopes(owners)?.into_iter().filter(|scope| outlives(&expired, scope.id, scope.held));
+            let mut names: Vec<String> = held.filter_map(|scope| scope.session).collect();
             names.sort_unstable();
             names.dedup();
             Ok(names)
         })
     }
 
-    /// The names of the users who own something, sorted.
-    pub fn users(&self, interrupt: Interrupt) -> Result<Vec<String>> {
+    /// The names of the users who own something that has not expired, sorted.
+    pub fn users(&self, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
         self.read(interrupt, |tx| {
-            let mut names = tx.users()?;
+            let expired = expired_by(tx, now, |head| head.partition)?;
+            let owning =
+                tx.partitions(Owners::Any)?.into_iter().filter(|owner| outlives(&expired, owner.id, owner.owned));
+            let mut names: Vec<String> = owning.filter_map(|owner| owner.user).collect();
             names.sort_unstable();
             names.dedup();
             Ok(names)
@@ -131,6 +138,20 @@ fn unexpired(tx: &ReadTx, reached: &[Reached], now: Micros) -> Result<usize> {
         Ok(())
     })?;
     Ok(count as usize)
+}
+
+/// How many have expired and are not deleted yet, by what `of` says.
+fn expired_by(tx: &ReadTx, now: Micros, of: impl Fn(&Head) -> i64) -> Result<HashMap<i64, u64>> {
+    let mut expired = HashMap::new();
+    tx.heads(Scan::Expired(now), &mut |head| {
+        *expired.entry(of(head)).or_default() += 1;
+        Ok(())
+    })?;
+    Ok(expired)
+}
+
+fn outlives(expired: &HashMap<i64, u64>, id: i64, stored: u64) -> bool {
+    expired.get(&id).is_none_or(|expired| *expired < stored)
 }
 
 fn live(tx: &ReadTx, reached: &[Reached], now: Micros) -> Result<Vec<Seq>> {

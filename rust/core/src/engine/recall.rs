@@ -15,9 +15,9 @@ use crate::partition::Entry;
 use crate::rank::blend::{Blend, PoolSize, Pooled, blend, pool, within_gap};
 use crate::rank::explain::explain;
 use crate::rank::language::Language;
+use crate::rank::query::Query;
 use crate::rank::refuse::nothing_relevant;
 use crate::rank::relevance::{Relevance, relevance};
-use crate::rank::query::Query;
 use crate::rank::scene::Scene;
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::weights::Weights;
@@ -30,6 +30,20 @@ impl Engine {
         let plan = Plan::new(self, request, request.reach.clone())?;
         self.snapshot(interrupt, |view| plan.rank(view, &HashSet::new(), 0))
     }
+}
+
+/// `InvalidInput` for a name that is no signal, or a weight that is none.
+pub fn validate_signals(signals: &[(String, f64)]) -> Result<()> {
+    weights(0.5, signals).map(drop)
+}
+
+/// The defaults beside the embedder, and what differs from them.
+fn weights(dense_weight: f64, signals: &[(String, f64)]) -> Result<Weights> {
+    let mut weights = Weights::beside(dense_weight as f32);
+    for (name, weight) in signals {
+        weights.set(name, *weight as f32)?;
+    }
+    Ok(weights)
 }
 
 /// What of a recall can be known before its transaction.
@@ -47,10 +61,7 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let mut weights = Weights::beside(request.settings.dense_weight as f32);
-        for (name, weight) in &request.settings.signals {
-            weights.set(name, *weight as f32)?;
-        }
+        let weights = weights(request.settings.dense_weight, &request.settings.signals)?;
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
@@ -82,18 +93,27 @@ impl<'a> Plan<'a> {
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
-        if self.refuses(&scene) {
+        let plain = self.plain_cosine(&gathered)?;
+        let similarity = plain.as_deref().or(scene.cosine);
+        if self.refuses(&Scene { cosine: similarity, ..scene }) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
         let relevance = relevance(&scene, &self.weights);
         let candidates = self.candidates(view, &gathered, left_out)?;
-        let candidates = self.similar_enough(view, &gathered, &columns, candidates)?;
+        let candidates = self.similar_enough(view, &gathered, similarity, candidates)?;
         let blended = self.blended(&gathered, &columns, &relevance, &candidates, line_tokens);
         self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
     }
 
+    /// The cosine with the plain query vector, where something depends on it and the ranking went by another one.
+    fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
+        let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
+        let plain = self.quantised.as_ref().filter(|_| has_cutoff && self.tokens.is_some());
+        plain.map(|plain| gathered.dense(plain)).transpose()
+    }
+
     fn refuses(&self, scene: &Scene) -> bool {
-        self.request.refusal_floor.is_some_and(|floor| scene.cosine.is_some() && nothing_relevant(scene, floor as f32))
+        self.request.refusal_floor.is_some_and(|floor| nothing_relevant(scene, floor as f32))
     }
 
     /// The rows of S that kinds, policy and exclusions leave.
@@ -133,10 +153,10 @@ impl<'a> Plan<'a> {
         &self,
         view: &View,
         gathered: &Gathered,
-        columns: &Columns,
+        similarity: Option<&[f32]>,
         candidates: Vec<u32>,
     ) -> Result<Vec<u32>> {
-        match (self.request.min_relevance, &self.request.vector, &columns.cosine) {
+        match (self.request.min_relevance, &self.request.vector, similarity) {
             (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, candidates),
             _ => Ok(candidates),
         }

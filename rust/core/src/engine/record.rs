@@ -1,8 +1,8 @@
 //! From stored rows to what a read returns, and to the JSON object that filters see.
 use serde_json::{Map, Value, json};
 
-use super::iso;
 use super::request::{FORGOTTEN, Memory};
+use crate::calendar::iso;
 use crate::error::{Error, Result};
 use crate::model::{Judge, Kind};
 use crate::store::{Micros, Row};
@@ -51,8 +51,8 @@ pub(super) fn filter_object(memory: &Memory) -> Result<Value> {
     put("_vx_name", memory.name.as_deref().map(Value::from));
     put("_vx_key", memory.key.as_deref().map(Value::from));
     put("_vx_turn", memory.turn.map(Value::from));
-    put("_vx_ts", Some(iso::format(memory.ts).into()));
-    put("_vx_expires", memory.expires.map(|at| iso::format(at).into()));
+    put("_vx_ts", Some(iso(memory.ts).into()));
+    put("_vx_expires", memory.expires.map(|at| iso(at).into()));
     put("_vx_supersedes", memory.supersedes.as_deref().map(Value::from));
     put("_vx_superseded_by", memory.superseded_by.as_deref().map(Value::from));
     put("_vx_judge", judge(memory.judge));
@@ -77,7 +77,7 @@ pub(super) fn kind(kind: Kind) -> Option<Value> {
 }
 
 pub(super) fn feedback(outcome: &str, ts: Micros) -> Value {
-    json!({ "outcome": outcome, "ts": iso::format(ts) })
+    json!({ "outcome": outcome, "ts": iso(ts) })
 }
 
 fn judge(judge: Judge) -> Option<Value> {

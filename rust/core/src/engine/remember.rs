@@ -115,7 +115,7 @@ pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Sto
     {
         return Ok(Stored { id: same, erased });
     }
-    let inserted = tx.insert(&scope, &new.row)?;
+    let inserted = tx.insert(&scope, &new.row).map_err(|error| in_use(tx, &new.row.id, now, error))?;
     let mut superseded: Vec<Seq> = holder.iter().map(|holder| holder.seq).collect();
     superseded.extend(judged(tx, &scope, new, now)?);
     superseded.sort_unstable();
@@ -124,6 +124,17 @@ pub(super) fn store_one(tx: &WriteTx, new: &Prepared, now: Micros) -> Result<Sto
         tx.supersede(old, inserted.seq, new.row.ts)?;
     }
     Ok(Stored { id: new.row.id.clone(), erased })
+}
+
+/// A conflict with what no read shows any more says so.
+fn in_use(tx: &ReadTx, id: &str, now: Micros, error: Error) -> Error {
+    let holder = if matches!(error, Error::Conflict(_)) { tx.find(id).ok().flatten() } else { None };
+    match holder {
+        Some(holder) if !is_live(holder.expires, now) => Error::Conflict(format!(
+            "the id {id:?} is in use by a memory that has expired but is not deleted yet; call expire() first"
+        )),
+        _ => error,
+    }
 }
 
 pub(super) fn is_live(expires: Option<Micros>, now: Micros) -> bool {

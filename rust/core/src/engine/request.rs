@@ -85,12 +85,20 @@ pub struct Reach {
     pub session: Option<String>,
 }
 
+/// A query's tokens as its embedder sees them.
+#[derive(Debug, Clone, Default)]
+pub struct QueryTerms {
+    pub vectors: Vec<Vec<f32>>,
+    /// The characters that each token covers, from and to.
+    pub spans: Vec<(usize, usize)>,
+}
+
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     pub query: String,
     pub vector: Option<Vec<f32>>,
-    /// Each token's vector and the characters that it covers, where the query vector is to be weighted by the scope's statistics.
-    pub query_terms: Option<(Vec<Vec<f32>>, Vec<(usize, usize)>)>,
+    /// Where the query vector is to be weighted by the scope's statistics.
+    pub query_terms: Option<QueryTerms>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.
@@ -106,7 +114,7 @@ pub struct RecallRequest {
     pub filter: Option<String>,
     /// The least similarity of each memory.
     pub min_relevance: Option<f64>,
-    /// "auto": the embedder's floor; `None` = never refuse.
+    /// "auto": the embedder's floor, and without a vector any number: what shares no word is refused. `None` = never refuse.
     pub refusal_floor: Option<f64>,
     pub settings: Settings,
 }

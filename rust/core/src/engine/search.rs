@@ -40,7 +40,8 @@ impl Search<'_> {
         let request = self.request;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
-        let columns = Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: None })?;
+        let columns =
+            Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: None })?;
         if request.query.is_none() && request.vector.is_none() {
             return self.newest(view, &gathered, &columns).map(Some);
         }

@@ -9,7 +9,6 @@
 //! - An object without `$` keys is a value to be equal to, regardless of the order of its keys.
 //! - `_vx_ts` and `_vx_expires` compare as instants with any ISO 8601 time; one without an offset is UTC.
 mod compare;
-mod iso;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -18,9 +17,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use crate::calendar::parse_iso;
 use crate::error::Result;
-
-pub use iso::parse_iso_micros;
 
 const RESERVED_PREFIX: &str = "_vx_";
 const SESSION_FIELD: &str = "_vx_session";
@@ -147,7 +145,7 @@ impl Test {
 fn stored_time(value: &Value) -> Option<Time> {
     match value {
         Value::Null => Some(Time::Null),
-        other => other.as_str().and_then(parse_iso_micros).map(Time::At),
+        other => other.as_str().and_then(parse_iso).map(Time::At),
     }
 }
 

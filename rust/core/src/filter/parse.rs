@@ -3,8 +3,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::iso::parse_iso_micros;
 use super::{Node, Test, Time};
+use crate::calendar::parse_iso;
 use crate::error::{Error, Result};
 
 /// Levels of `$and`, `$or`, `$not`, and of lists and objects inside an operand.
@@ -118,7 +118,7 @@ fn parse_order(
 
 fn parse_instant(field: &str, operator: &str, operand: &Value) -> Result<i64> {
     let expected = "an ISO 8601 time such as \"2026-03-01T12:30:00+00:00\"";
-    operand.as_str().and_then(parse_iso_micros).ok_or_else(|| wrong_operand(field, operator, expected, operand))
+    operand.as_str().and_then(parse_iso).ok_or_else(|| wrong_operand(field, operator, expected, operand))
 }
 
 fn list<'a>(field: &str, operator: &str, operand: &'a Value) -> Result<&'a [Value]> {

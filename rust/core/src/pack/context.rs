@@ -65,14 +65,14 @@ pub struct AdditiveCount<'a> {
     pub tokens: &'a dyn Fn(u64) -> u64,
 }
 
+fn rounded(units: u64) -> u64 {
+    u64::from(tokens::tokens_for(units))
+}
+
 impl AdditiveCount<'static> {
     /// The built-in estimate.
     pub const fn built_in() -> Self {
-        Self {
-            units: &tokens::units,
-            newline: tokens::NEWLINE_UNITS,
-            tokens: &|units| tokens::tokens_for(units) as u64,
-        }
+        Self { units: &tokens::units, newline: tokens::NEWLINE_UNITS, tokens: &rounded }
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block, `select` a list of results.
 mod context;
-mod date;
 mod render;
 mod select;
 mod timeline;

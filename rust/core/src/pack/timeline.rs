@@ -2,8 +2,8 @@
 //!
 //! Chosen by rank, shown by time: a model reads a thread forwards, and a date said once a day instead of once a line leaves the
 //! tokens to evidence (docs/adr/0003-lean-lines.md).
-use super::date::{day, iso_day};
 use super::render::{Line, Section};
+use crate::calendar::{day, iso_day};
 
 /// Where a memory stands: its time, its turn, and for facts of one instant their rank.
 type Place = (i64, i64, usize);

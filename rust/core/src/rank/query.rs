@@ -1,7 +1,7 @@
 //! A query as ranking understands it: what its words say beyond their meaning, read once.
 use super::language::asks::{Asks, asks};
-use super::language::calendar::day_of;
 use super::language::dates::{Sense, times};
+use super::language::periods::day_of;
 use super::language::talk::names_earlier_talk;
 use super::language::{Language, words};
 use crate::model::Period;
@@ -11,8 +11,8 @@ use crate::model::Period;
 pub struct Query {
     /// The days that it names, told from now.
     pub periods: Vec<Period>,
-    /// It names a time, also one that no day can be told from.
-    pub names_time: bool,
+    /// It names a date, also one that no day can be told from.
+    pub names_date: bool,
     /// It asks for what the assistant said, or names an earlier conversation.
     pub names_earlier_talk: bool,
     pub asks: Option<Asks>,
@@ -28,7 +28,7 @@ impl Query {
         let times = times(text, &words, day_of(now), Sense::Asked, language);
         Self {
             periods: times.periods,
-            names_time: times.names_time,
+            names_date: times.names_date,
             names_earlier_talk: names_earlier_talk(&words, language),
             asks: asks(&words, language),
             words: words.into_iter().map(|word| word.lower.into_owned()).collect(),

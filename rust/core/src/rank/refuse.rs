@@ -1,37 +1,78 @@
-//! "Nothing relevant" is an answer.
+//! "Nothing relevant" is an answer. How much S must show before it answers depends on how many memories it has: the best
+//! of n unrelated memories comes closer to any question the larger n is. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`,
+//! from `scripts/calibrate_floors.py`.
 use super::scene::Scene;
 
 /// What words add to the similarity when they cover the whole query.
 const COVERAGE_WEIGHT: f32 = 0.5;
+/// A longer text has something of everything, so its evidence counts less.
+const LENGTH: f32 = 80.0;
 
-/// How well S answers the query at best: the largest `similarity + 0.5 * coverage`. A memory without vectors has
-/// similarity 0. Negative infinity for an empty scope.
+/// Fewer memories are no conversation to judge by: they always answer.
+const FEWEST: usize = 10;
+/// The number of memories that an embedder's floor is stated at.
+const REFERENCE: f32 = 500.0;
+/// What each e-fold of fewer memories takes off the floor. More than what chance takes off the best (0.05 for the static
+/// model, 0.03 for bge-small): a small memory gets the benefit of the doubt.
+const GROWTH_BELOW: f32 = 0.1;
+/// What each e-fold of more memories adds: a little less than chance does.
+const GROWTH_ABOVE: f32 = 0.04;
+/// Measured up to here; beyond, the floor stays.
+const MOST: f32 = 10_000.0;
+
+/// How well S answers the query at best: the largest `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)`. A memory
+/// without vectors has similarity 0. Negative infinity for an empty scope.
 pub fn best_evidence(scene: &Scene) -> f32 {
     let coverage = scene.matches.coverage(scene.len());
     let similarity = |row: usize| scene.cosine.and_then(|cosine| cosine.get(row)).copied().filter(|x| x.is_finite());
-    let evidence =
-        coverage.iter().enumerate().map(|(row, held)| similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held);
+    let rows = coverage.iter().zip(scene.tokens).enumerate();
+    let evidence = rows.map(|(row, (held, tokens))| {
+        (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * (LENGTH / *tokens as f32).min(1.0).sqrt().sqrt()
+    });
     evidence.fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// Whether S has no answer: its best evidence is below the embedder's floor, and the query names neither a date nor
-/// earlier talk, which are found by other means than similarity.
+/// The floor for `memories`, from an embedder's, which is that for 500: linear in the logarithm of their number. Negative
+/// infinity for fewer than ten.
 #[must_use]
-pub fn nothing_relevant(scene: &Scene, floor: f32) -> bool {
+pub fn floor_for(memories: usize, refusal_floor: f32) -> f32 {
+    if memories < FEWEST {
+        return f32::NEG_INFINITY;
+    }
+    let folds = ((memories as f32).min(MOST) / REFERENCE).ln();
+    refusal_floor + folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
+}
+
+/// Whether S has no answer: its best evidence is below the floor for its size, and the query names neither a date nor
+/// earlier talk, which are found by other means than similarity. No floor was calibrated for reads without similarities:
+/// there, what shares no word with the query is no answer, however few there are.
+#[must_use]
+pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
     let query = scene.query;
-    best_evidence(scene) < floor && !query.names_time && !query.names_earlier_talk
+    let least = if scene.cosine.is_some() { floor_for(scene.len(), refusal_floor) } else { f32::MIN_POSITIVE };
+    best_evidence(scene) < least && !query.names_date && !query.names_earlier_talk
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::language::ENGLISH;
     use super::super::sample::Sample;
     use super::*;
 
+    /// 500 turns, the best of them with this cosine, against a floor of 0.4.
     fn refuses(cosine: f32, text: &str) -> bool {
-        let sample = Sample { text: text.to_owned(), language: Some(&ENGLISH), ..Sample::of_turns(&[cosine, 0.1]) };
+        let mut cosines = vec![0.1; 500];
+        cosines[7] = cosine;
+        let sample = Sample { text: text.to_owned(), language: Some(&ENGLISH), ..Sample::of_turns(&cosines) };
         let view = sample.view();
         nothing_relevant(&view.scene(), 0.4)
+    }
+
+    fn evidence(sample: &Sample) -> f32 {
+        best_evidence(&sample.view().scene())
     }
 
     #[test]
@@ -48,17 +89,111 @@ mod tests {
     }
 
     #[test]
+    fn the_same_evidence_answers_from_a_small_memory_and_not_from_a_large_one() {
+        let refused = |n: usize| {
+            let sample = Sample::of_turns(&vec![0.3; n]);
+            nothing_relevant(&sample.view().scene(), 0.5)
+        };
+        assert!(!refused(10));
+        assert!(!refused(40));
+        assert!(refused(500));
+    }
+
+    #[test]
+    fn the_floor_of_an_embedder_is_that_for_500_memories() {
+        assert!((floor_for(500, 0.5) - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn fewer_than_ten_memories_are_never_refused() {
+        let refused = |n: usize| {
+            let sample = Sample::of_turns(&vec![-0.9; n]);
+            nothing_relevant(&sample.view().scene(), 0.5)
+        };
+        assert!(!refused(1));
+        assert!(!refused(9));
+        assert!(refused(10));
+    }
+
+    #[test]
     fn words_count_half_of_what_they_cover() {
         let mut sample = Sample::of_turns(&[0.1, 0.3]);
         sample.tf = vec![vec![1, 0]];
-        assert!((best_evidence(&sample.view().scene()) - 0.6).abs() < 1e-6);
+        assert!((evidence(&sample) - 0.6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_long_text_counts_less() {
+        let mut sample = Sample::of_turns(&[0.4]);
+        sample.tokens = vec![80];
+        assert!((evidence(&sample) - 0.4).abs() < 1e-6);
+        sample.tokens = vec![1280];
+        assert!((evidence(&sample) - 0.2).abs() < 1e-6);
     }
 
     #[test]
     fn a_memory_without_vectors_answers_by_its_words() {
         let mut sample = Sample::of_turns(&[f32::NEG_INFINITY]);
-        assert!(best_evidence(&sample.view().scene()).abs() < 1e-6);
+        assert!(evidence(&sample).abs() < 1e-6);
         sample.tf = vec![vec![1]];
-        assert!((best_evidence(&sample.view().scene()) - 0.5).abs() < 1e-6);
+        assert!((evidence(&sample) - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn without_similarities_one_word_in_common_is_an_answer_and_none_is_not() {
+        let mut sample = Sample { cosine: None, ..Sample::of_turns(&[0.0; 3]) };
+        sample.tf = vec![vec![0, 0, 0]];
+        assert!(nothing_relevant(&sample.view().scene(), 0.5));
+        sample.tf = vec![vec![0, 1, 0], vec![0, 0, 0]];
+        assert!(!nothing_relevant(&sample.view().scene(), 0.5));
+    }
+
+    /// From the formula, in f64.
+    fn textbook_evidence(sample: &Sample) -> f64 {
+        let total: f64 = (0..sample.tf.len()).map(|term| sample.textbook_idf(term)).sum();
+        let of = |row: usize| {
+            let terms = (0..sample.tf.len()).filter(|&term| sample.tf[term][row] > 0);
+            let held: f64 = terms.map(|term| sample.textbook_idf(term)).sum();
+            let coverage = if total > 0.0 { held / total } else { 0.0 };
+            let cosine = f64::from(sample.cosine.as_ref().map_or(0.0, |cosine| cosine[row]));
+            (cosine + 0.5 * coverage) * (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25)
+        };
+        (0..sample.len()).map(of).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    fn textbook_floor(memories: usize, floor: f64) -> f64 {
+        let n = memories as f64;
+        if n < 10.0 {
+            f64::NEG_INFINITY
+        } else if n <= 500.0 {
+            floor - 0.1 * (500.0 / n).ln()
+        } else {
+            floor + 0.04 * (n.min(10_000.0) / 500.0).ln()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
+            let (got, expected) = (f64::from(evidence(&sample)), textbook_evidence(&sample));
+            prop_assert!(sample.len() == 0 || (got - expected).abs() < 1e-3, "{got} {expected}");
+        }
+
+        #[test]
+        fn the_floor_is_that_of_the_formula_and_never_falls(memories in 0_usize..2_000_000, more in 0_usize..1000, floor in -1.0_f32..2.0) {
+            let got = floor_for(memories, floor);
+            let expected = textbook_floor(memories, f64::from(floor));
+            prop_assert!(memories < FEWEST && got.is_infinite() || (f64::from(got) - expected).abs() < 1e-4);
+            prop_assert!(floor_for(memories + more, floor) >= got);
+        }
+
+        #[test]
+        fn what_adds_evidence_never_turns_an_answer_into_a_refusal(cosine in 0.0_f32..1.0, more in 0.0_f32..0.5, n in 10_usize..50, floor in 0.0_f32..1.0) {
+            let refused = |cosine: f32| {
+                let sample = Sample::of_turns(&vec![cosine; n]);
+                nothing_relevant(&sample.view().scene(), floor)
+            };
+            prop_assert!(refused(cosine) || !refused(cosine + more));
+        }
     }
 }

@@ -69,7 +69,13 @@ impl Sample {
 
     pub fn any() -> impl Strategy<Value = Self> {
         let session = prop_oneof![4 => 0_u32..3, 1 => Just(NO_SESSION)];
-        let said = (any::<bool>(), prop_oneof![Just(0.0_f32), Just(1.0), 0.0_f32..1.0], any::<bool>(), any::<bool>(), 0_u32..3);
+        let said = (
+            any::<bool>(),
+            prop_oneof![Just(0.0_f32), Just(1.0), 0.0_f32..1.0],
+            any::<bool>(),
+            any::<bool>(),
+            0_u32..3,
+        );
         let row = (-1.0_f32..1.0, 0_u32..12, 1_u32..300, 0_usize..4, session, 0_i64..20, 0_i64..60, said);
         let terms = prop::collection::vec(prop::collection::vec(0_u32..3, 40), 0..4);
         (prop::collection::vec(row, 0..40), terms).prop_map(|(rows, tf)| Self {
@@ -100,6 +106,10 @@ impl Sample {
 
     pub fn len(&self) -> usize {
         self.kind.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
     }
 
     pub fn avg_len(&self) -> f32 {
@@ -167,7 +177,6 @@ impl View<'_> {
         Scene {
             query: &self.query,
             cosine: sample.cosine.as_deref(),
-            weighted_cosine: None,
             matches: &self.matches,
             doc_len: &sample.doc_len,
             avg_len: sample.avg_len(),

@@ -11,11 +11,9 @@ pub const NO_SPEAKER: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     pub query: &'a Query,
-    /// The best cosine of the memory's vectors with the plain query vector, negative infinity for a memory without one; `None` when
-    /// the read has no query vector.
+    /// The best cosine of the memory's vectors with the query vector (where the embedder has it the one that the scope's statistics
+    /// weight), negative infinity for a memory without one; `None` when the read has no query vector.
     pub cosine: Option<&'a [f32]>,
-    /// The same with the query vector that the scope's statistics weight; `None` where the embedder has no such.
-    pub weighted_cosine: Option<&'a [f32]>,
     pub matches: &'a TermMatches,
     /// Indexed terms of the memory, and their mean over S.
     pub doc_len: &'a [u32],

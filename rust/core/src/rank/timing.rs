@@ -4,8 +4,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::blend::{Blend, Columns, PoolSize, blend, pool};
+use super::query::Query;
 use super::relevance::relevance;
 use super::sample::Sample;
+use super::signals::SIGNALS;
 use super::weights::Weights;
 use crate::vector::quantise::quantise_unit;
 use crate::vector::scan::Rows;
@@ -61,6 +63,12 @@ fn timing_of_a_ranking() {
     let candidates: Vec<u32> = (0..n as u32).collect();
     best_of_many("threads of 500", || sample.view());
     best_of_many("relevance of 500", || relevance(&scene, &weights));
+    let mut plain = Weights::default();
+    SIGNALS.iter().filter(|signal| !matches!(signal.name(), "dense" | "lexical")).for_each(|signal| {
+        plain.set(signal.name(), 0.0).unwrap();
+    });
+    best_of_many("relevance of 500 by dense and lexical alone", || relevance(&scene, &plain));
+    best_of_many("reading the query", || Query::read(&sample.text, 0, sample.language));
     let found = relevance(&scene, &weights);
     let columns = Columns { relevance: &found.total, ts: &sample.ts, tokens: &sample.tokens };
     best_of_many("pool and blend of 500", || {
@@ -68,7 +76,7 @@ fn timing_of_a_ranking() {
         blend(&columns, &pool, 0, &settings, |_| 0.0)
     });
     best_of_many("refusal of 500", || super::refuse::nothing_relevant(&scene, 0.4));
-    for signal in super::signals::SIGNALS {
+    for signal in SIGNALS {
         best_of_many(signal.name(), || signal.contribution(&scene, &found.total));
     }
 }

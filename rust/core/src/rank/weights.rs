@@ -77,7 +77,9 @@ mod tests {
     fn an_unknown_name_is_told_the_known_ones() {
         let Err(Error::InvalidInput(message)) = Weights::default().set("roles", 1.0) else { unreachable!() };
         assert!(
-            message.contains("\"roles\"") && message.contains("dense, lexical, window, neighbours, sitting, sitting_words, role, named, date, cues"),
+            message.contains("\"roles\"")
+                && message
+                    .contains("dense, lexical, window, neighbours, sitting, sitting_words, role, named, date, cues"),
             "{message}"
         );
     }

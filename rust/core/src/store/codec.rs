@@ -271,8 +271,11 @@ mod tests {
     fn marks() -> impl Strategy<Value = Marks> {
         let period = (-800_000..3_000_000, 0..4_000).prop_map(|(first, days)| Period { first, last: first + days });
         let periods = proptest::collection::vec(period, 0..4);
-        (any::<bool>(), any::<bool>(), periods)
-            .prop_map(|(names_time, names_proper, periods)| Marks { names_time, names_proper, periods })
+        (any::<bool>(), any::<bool>(), periods).prop_map(|(names_time, names_proper, periods)| Marks {
+            names_time,
+            names_proper,
+            periods,
+        })
     }
 
     proptest! {

@@ -40,9 +40,18 @@ pub(super) fn busy(path: &Path) -> Error {
     }
 }
 
+/// Of a file that was opened as one that cannot change.
+pub(super) fn changed_underneath(path: &Path) -> Error {
+    let message = format!("{}: the file was changed while it was read; read again", path.display());
+    Error::Busy { path: path.to_path_buf(), message }
+}
+
 pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::Error as Sql;
     match error {
+        Sql::SqliteFailure(failure, Some(message)) if failure.code == ErrorCode::Unknown && other_tables(message) => {
+            Error::corrupt(path, format!("its tables are not those of a retentive collection ({message})"))
+        }
         Sql::SqliteFailure(failure, message) => from_code(path, *failure, message.as_deref().unwrap_or("")),
         // Our statements are fixed: one that does not compile, a missing row or a value of another type means another schema or damage.
         Sql::SqlInputError { error, msg, .. } if error.code == ErrorCode::Unknown => {
@@ -58,14 +67,16 @@ pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     }
 }
 
+/// SQLite has one code for all that is wrong with a statement.
+fn other_tables(message: &str) -> bool {
+    ["no such table", "no such column", "no such index", "table "].iter().any(|start| message.starts_with(start))
+}
+
 fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
-    let owned = path.to_path_buf();
     match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => busy(path),
-        ErrorCode::DiskFull => Error::Full {
-            path: owned,
-            message: "the disk is full: free some space and try again; what was stored before can be read".into(),
-        },
+        ErrorCode::DiskFull => full(path),
+        ErrorCode::SystemIoFailure if is_full(failure.extended_code) => full(path),
         ErrorCode::DatabaseCorrupt => Error::corrupt(path, format!("the file is damaged ({message})")),
         ErrorCode::NotADatabase => {
             Error::corrupt(path, "not a retentive collection, or its header is damaged (SQLite: not a database)")
@@ -88,11 +99,36 @@ fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
 
 pub(super) fn io(path: &Path, errno: i32) -> Error {
     let message = std::io::Error::from_raw_os_error(errno).to_string();
+    // The operating system's words, as Python gives them.
+    let message = message.strip_suffix(&format!(" (os error {errno})")).unwrap_or(&message).to_owned();
     Error::Io { path: path.to_path_buf(), errno, message }
+}
+
+fn full(path: &Path) -> Error {
+    let message = "the disk is full: free some space and try again; what was stored before can be read".into();
+    Error::Full { path: path.to_path_buf(), message }
+}
+
+/// SQLite knows one way of being full. No room for the `-shm` file is another, and so are a quota and a limit on a file's size.
+fn is_full(extended_code: i32) -> bool {
+    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+    match extended_code {
+        ffi::SQLITE_IOERR_SHMSIZE => true,
+        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => {
+            matches!(errno, libc::ENOSPC | libc::EFBIG | libc::EDQUOT)
+        }
+        _ => false,
+    }
 }
 
 /// SQLite says only that it cannot open a file. Looks for the reason without opening it: closing a descriptor drops SQLite's locks.
 fn cannot_open(path: &Path) -> Error {
+    // This closes a descriptor of another file, which no lock of ours hangs on.
+    if let Err(error) = std::fs::File::open("/dev/null")
+        && let Some(errno @ (libc::EMFILE | libc::ENFILE)) = error.raw_os_error()
+    {
+        return io(path, errno);
+    }
     let folder = path.parent().unwrap_or(path);
     match folder.metadata() {
         Err(error) => return io(folder, error.raw_os_error().unwrap_or(libc::ENOENT)),

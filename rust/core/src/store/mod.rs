@@ -6,6 +6,7 @@ mod entry;
 mod erase;
 mod fault;
 mod group;
+mod identity;
 mod load;
 mod open;
 mod patience;

@@ -5,8 +5,9 @@ use rusqlite::MAIN_DB;
 
 use super::OpenOptions;
 use super::fault::{self, At};
+use super::identity::FileId;
 use super::patience::{Interrupt, Patience};
-use super::schema;
+use super::schema::{self, Identity, Meta, Origin};
 use super::shared::Shared;
 use super::sqlite::{Access, Conn, connect, wal_bytes, wal_path};
 use crate::error::{Error, Result};
@@ -17,10 +18,13 @@ const IN_MEMORY: &str = ":memory:";
 /// No SQLite database but an empty file is smaller.
 const SMALLEST_PAGE: u64 = 512;
 
+/// Links to links are followed so far, as Linux does. A ring of them is the operating system's error.
+const MOST_LINKS: usize = 40;
+
 pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Shared> {
     let path = match &options.path {
         // Absolute: a connection that is opened later, after a fork or a change of directory, must find the same file.
-        Some(path) => std::path::absolute(path).map_err(|error| os_error(path, &error))?,
+        Some(path) => behind_links(std::path::absolute(path).map_err(|error| os_error(path, &error))?),
         None => PathBuf::from(IN_MEMORY),
     };
     let conn = if options.path.is_none() {
@@ -30,17 +34,30 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
         // Racing openers of a new file get BUSY whatever the timeout, so the whole of it is tried again.
         Patience::new(options.busy_timeout, interrupt).retry(&path, || open_file(&path, &options))?
     };
-    if conn.origin.language != options.language {
-        let message = format!(
-            "{}: this collection was made with language={:?}, not {:?}: its stored terms would not match",
-            path.display(),
-            conn.origin.language,
-            options.language
-        );
-        let hint = format!("open it with language={:?}", conn.origin.language);
-        return Err(Error::Configuration { message, hint });
-    }
+    expect_language(&conn, &path, &options.language)?;
     Ok(Shared::new(path, options, conn))
+}
+
+/// The file that a link stands for: SQLite keeps the log beside that one.
+fn behind_links(path: PathBuf) -> PathBuf {
+    let mut target = path;
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = target.read_link() else { break };
+        target = target.parent().unwrap_or(&target).join(next);
+    }
+    target
+}
+
+pub(super) fn expect_language(conn: &Conn, path: &Path, language: &str) -> Result<()> {
+    let found = &conn.origin.language;
+    if found == language {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: this collection was made with language={found:?}, not {language:?}: its stored terms would not match",
+        path.display(),
+    );
+    Err(Error::Configuration { message, hint: format!("open it with language={found:?}") })
 }
 
 fn os_error(path: &Path, error: &std::io::Error) -> Error {
@@ -79,18 +96,24 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {
 }
 
 fn open_writable(path: &Path, options: &OpenOptions, access: Access) -> Result<Conn> {
+    let before = FileId::of(path, access)?;
     let sql = connect(path, access, options.durability)?;
+    // One that was just made had none before.
+    let file = before.or(FileId::of(path, access)?);
     if sql.is_readonly(MAIN_DB).at(path)? {
         return Err(fault::store(path, fault::READ_ONLY));
     }
     // Whose file it is comes before anything that writes.
-    schema::identify(&sql, path)?;
+    if let Identity::Ours = schema::identify(&sql, path)? {
+        Origin::load(&sql, path)?;
+        Meta::load(&sql, path)?.allows_writing(path)?;
+    }
     if access != Access::Memory {
         schema::ensure_wal(&sql, path)?;
     }
     schema::ensure(&sql, path, &options.entropy, &options.language)?;
     let access = if access == Access::Create { Access::Write } else { access };
-    let conn = Conn::adopt(sql, path, access)?;
+    let conn = Conn::adopt(sql, path, access, file)?;
     conn.meta(path)?.allows_writing(path)?;
     Ok(conn)
 }

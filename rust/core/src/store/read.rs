@@ -54,7 +54,7 @@ impl ReadTx<'_> {
     /// Tells a restored backup from the file it replaced.
     #[must_use]
     pub fn epoch(&self) -> u64 {
-        self.meta.epoch as u64
+        self.conn.generation()
     }
 
     pub fn find(&self, id: &str) -> Result<Option<Head>> {
@@ -145,7 +145,23 @@ impl ReadTx<'_> {
                       ORDER BY turn DESC, seq DESC LIMIT ?4";
         let mut turns = self.numbers(select, (scope, Kind::Turn as i64, now, limit))?;
         turns.reverse();
+        let mut last = (-1, -1);
+        self.confirm(&turns, |head| {
+            let place = (head.turn.unwrap_or(-1), head.seq);
+            let rises = std::mem::replace(&mut last, place) < place;
+            rises && head.scope == scope && head.kind == Kind::Turn && head.expires.is_none_or(|at| at > now)
+        })?;
         Ok(turns)
+    }
+
+    /// An index is not covered by checksums, the rows it leads to are: that they are what was asked for is read there.
+    fn confirm(&self, seqs: &[Seq], mut fits: impl FnMut(&Head) -> bool) -> Result<()> {
+        for seq in seqs {
+            if !self.entry(*seq)?.is_some_and(|entry| fits(&entry.head)) {
+                return Err(self.damaged("memory", *seq));
+            }
+        }
+        Ok(())
     }
 
     /// The whole chain that `seq` is in, oldest first. Empty if there is no such memory.
@@ -174,7 +190,9 @@ impl ReadTx<'_> {
     }
 
     pub(super) fn predecessors(&self, seq: Seq) -> Result<Vec<Seq>> {
-        self.numbers("SELECT seq FROM memory WHERE superseded_by = ?1 ORDER BY seq", [seq])
+        let older = self.numbers("SELECT seq FROM memory WHERE superseded_by = ?1 ORDER BY seq", [seq])?;
+        self.confirm(&older, |head| head.superseded_by == Some(seq))?;
+        Ok(older)
     }
 
     /// Who holds the key and is not superseded. Whether it has expired is for the caller to see.
@@ -183,7 +201,8 @@ impl ReadTx<'_> {
             "SELECT seq FROM memory WHERE partition = ?1 AND key = ?2 AND superseded_by IS NULL ORDER BY seq DESC";
         for seq in self.numbers(select, (owner, self.hash_key().key(key)))? {
             if self.head_blob(seq)?.key.as_deref() == Some(key) {
-                return Ok(self.entry(seq)?.map(|entry| entry.head));
+                self.confirm(&[seq], |head| head.partition == owner && head.superseded_by.is_none())?;
+                return self.head(seq);
             }
         }
         Ok(None)
@@ -193,7 +212,9 @@ impl ReadTx<'_> {
     pub fn keyed_all(&self, owner: OwnerRef) -> Result<Vec<Seq>> {
         let select =
             "SELECT seq FROM memory WHERE partition = ?1 AND key IS NOT NULL AND superseded_by IS NULL ORDER BY seq";
-        self.numbers(select, [owner])
+        let holders = self.numbers(select, [owner])?;
+        self.confirm(&holders, |head| head.partition == owner && head.keyed && head.superseded_by.is_none())?;
+        Ok(holders)
     }
 
     /// Was a fact made from this turn?

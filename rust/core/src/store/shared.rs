@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::fault::{self, At};
 use super::group::{Ran, Writer, run};
-use super::open::refuse_unseen_commits;
+use super::open::{expect_language, refuse_unseen_commits};
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
 use super::schema::{Meta, Origin, SCHEMA};
@@ -102,7 +102,12 @@ impl Shared {
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
         let (lease, meta) = patience.retry(&self.path, || self.begin_read())?;
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
-        job(&ReadTx { conn, path: &self.path, meta, alone: true })
+        let answer = job(&ReadTx { conn, path: &self.path, meta, alone: true });
+        if self.reading == Access::Immutable {
+            // Nobody was to change it; if somebody did, pages of two versions were read.
+            conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
+        }
+        answer
     }
 
     fn read_in_memory<T>(&self, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
@@ -121,11 +126,24 @@ impl Shared {
         let idle = self.readers.lock().pop();
         let conn = match idle {
             Some(conn) => conn,
-            None => Conn::open(&self.path, self.reading, self.options.durability)?,
+            None => self.connect(self.reading)?,
         };
         run(&conn.sql, "BEGIN").at(&self.path)?;
-        let meta = conn.meta(&self.path)?;
+        let meta = conn.meta(&self.path).inspect_err(|_| self.leave_file())?;
         Ok((Lease { shared: self, conn: Some(conn) }, meta))
+    }
+
+    fn connect(&self, access: Access) -> Result<Conn> {
+        let conn = Conn::open(&self.path, access, self.options.durability)?;
+        expect_language(&conn, &self.path, &self.origin.language)?;
+        Ok(conn)
+    }
+
+    /// The file may have been replaced: what is known of it, and the connections to it, are of no use.
+    fn leave_file(&self) {
+        self.readers.lock().drain(..).for_each(Conn::close_quietly);
+        self.scrubbed.store(0, Ordering::SeqCst);
+        self.pending.store(true, Ordering::SeqCst);
     }
 
     // ---- writing
@@ -157,7 +175,11 @@ impl Shared {
             return Err(closed);
         }
         self.connect_writer(writer)?;
-        writer.begin(&self.path)
+        writer.begin(&self.path).inspect_err(|_| {
+            if writer.conn.is_none() {
+                self.leave_file();
+            }
+        })
     }
 
     fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
@@ -165,7 +187,7 @@ impl Shared {
             if self.reading == Access::Memory {
                 return Err(fault::store(&self.path, "the in-memory collection was lost after a failed rollback"));
             }
-            writer.conn = Some(Conn::open(&self.path, Access::Write, self.options.durability)?);
+            writer.conn = Some(self.connect(Access::Write)?);
         }
         Ok(())
     }
@@ -223,7 +245,7 @@ impl Shared {
     /// True: nothing that was erased is in the write-ahead log.
     fn try_scrub(&self, writer: &Writer) -> Result<bool> {
         let Some(conn) = &writer.conn else { return Ok(false) };
-        let meta = Meta::load(&conn.sql, &self.path)?;
+        let meta = conn.meta(&self.path)?;
         if meta.erased <= meta.scrubbed.max(self.scrubbed.load(Ordering::SeqCst)) {
             return Ok(true);
         }
@@ -276,6 +298,10 @@ impl Shared {
             return;
         }
         let mut writer = self.lock_idle();
+        if self.reading == Access::Read && self.pending.load(Ordering::SeqCst) {
+            // Others may keep the file open, and the log with it.
+            self.scrub_on(&mut writer);
+        }
         // The writer goes last: the last connection to close empties the write-ahead log, and it may write.
         self.readers.lock().clear();
         writer.conn = None;

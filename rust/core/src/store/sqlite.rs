@@ -6,6 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{self, At};
+use super::identity::FileId;
 use super::schema::{self, Meta, Origin};
 use crate::error::{Error, Result};
 
@@ -41,28 +42,48 @@ pub(super) struct Conn {
     pub access: Access,
     /// Of the file as it was opened: another one since then means that it was replaced underneath.
     pub epoch: i64,
+    file: Option<FileId>,
 }
 
 impl Conn {
     /// Opens a collection that exists.
     pub(super) fn open(path: &Path, access: Access, durability: Durability) -> Result<Self> {
+        let file = FileId::of(path, access)?;
         let sql = connect(path, access, durability)?;
         schema::expect_ours(&sql, path)?;
-        Self::adopt(sql, path, access)
+        Self::adopt(sql, path, access, file)
     }
 
-    /// Takes over a connection to what is known to be a collection.
-    pub(super) fn adopt(sql: Connection, path: &Path, access: Access) -> Result<Self> {
+    /// Takes over a connection to what is known to be a collection. `file`: what was at the path before it was opened.
+    pub(super) fn adopt(sql: Connection, path: &Path, access: Access, file: Option<FileId>) -> Result<Self> {
         let origin = Origin::load(&sql, path)?;
         let epoch = Meta::load(&sql, path)?.epoch;
-        Ok(Self { sql, origin, access, epoch })
+        let conn = Self { sql, origin, access, epoch, file };
+        conn.expect_in_place(path)?;
+        Ok(conn)
     }
 
     /// The counters, as the first read of a transaction: it fixes the snapshot.
     pub(super) fn meta(&self, path: &Path) -> Result<Meta> {
         let meta = Meta::load(&self.sql, path)?;
+        self.expect_in_place(path)?;
         // The caller opens another connection and tries again.
         if meta.epoch == self.epoch { Ok(meta) } else { Err(fault::busy(path)) }
+    }
+
+    /// The file is still what its path leads to: what is written to one that was replaced or deleted would be lost. Busy: it was
+    /// replaced, and the caller opens another connection and tries again.
+    pub(super) fn expect_in_place(&self, path: &Path) -> Result<()> {
+        match FileId::of(path, self.access)? {
+            found if found == self.file => Ok(()),
+            Some(_) => Err(fault::busy(path)),
+            None => Err(fault::io(path, libc::ENOENT)),
+        }
+    }
+
+    /// Differs between files, and between a backup and the file that it replaced.
+    pub(super) fn generation(&self) -> u64 {
+        self.epoch as u64 ^ self.file.as_ref().map_or(0, FileId::hash)
     }
 
     /// Closes without a checkpoint: before a fork, and where nothing may be written.

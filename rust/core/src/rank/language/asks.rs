@@ -45,7 +45,9 @@ mod tests {
 
     #[test]
     fn questions_for_a_time() {
-        for text in ["When did I move?", "do you remember when I moved", "What year was it", "How long ago did she leave?"] {
+        for text in
+            ["When did I move?", "do you remember when I moved", "What year was it", "How long ago did she leave?"]
+        {
             assert_eq!(kind(text), Some(Asks::Time), "{text}");
         }
     }

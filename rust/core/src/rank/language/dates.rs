@@ -1,10 +1,10 @@
 //! Which days a text speaks of, told from the day on which it was said or asked.
-use super::calendar::{date, month, weekday, year_and_month};
+use super::Language;
 use super::digits::{self, year_number};
 use super::lexicon::{DateWords, Lexicon, Meaning, Unit};
+use super::periods::{date, month, weekday, year_and_month};
 use super::relative::{self, Direction, closest_weekday};
 use super::words::{Word, phrase};
-use super::{Language, calendar};
 use crate::model::Period;
 
 /// The most periods that are kept of one text.
@@ -26,7 +26,9 @@ pub enum Sense {
 pub struct Times {
     /// Rising, without repetition.
     pub periods: Vec<Period>,
-    /// It names a date, or a time that cannot be told from it alone ("how many days ago", "for three weeks").
+    /// It names a date, also one that cannot be told from it alone ("how many days ago").
+    pub names_date: bool,
+    /// It names a date or a span of time ("for three weeks").
     pub names_time: bool,
 }
 
@@ -41,14 +43,15 @@ pub fn times(text: &str, words: &[Word], today: i32, sense: Sense, language: Opt
         let meanings = words.iter().map(|word| language.lexicon.get(&word.lower)).collect();
         let reader = Reader { words, meanings, dates: &language.dates, in_digits: &in_digits, today, sense };
         read = reader.read(&mut times.periods);
-        times.names_time = reader.counts_time();
+        (times.names_date, times.names_time) = (reader.counts_back(), reader.counts_time());
     }
     let is_read = |start: usize| read.iter().any(|(from, to)| (*from..*to).contains(&start));
     times.periods.extend(in_digits.iter().filter(|(start, _)| !is_read(*start)).map(|(_, period)| *period));
     times.periods.sort_unstable();
     times.periods.dedup();
     times.periods.truncate(MOST);
-    times.names_time |= !times.periods.is_empty();
+    times.names_date |= !times.periods.is_empty();
+    times.names_time |= times.names_date;
     times
 }
 
@@ -91,13 +94,18 @@ impl Reader<'_> {
         read
     }
 
-    /// Whether a number stands before a unit, or a unit before "ago".
+    /// Whether a unit stands before "ago".
+    fn counts_back(&self) -> bool {
+        self.units().any(|at| self.phrase_of(at + 1, self.dates.ago).is_some())
+    }
+
+    /// Whether a number stands before a unit.
     fn counts_time(&self) -> bool {
-        (0..self.words.len()).any(|at| {
-            matches!(self.meaning(at), Some(Meaning::Unit(_)))
-                && (at.checked_sub(1).is_some_and(|before| self.number(before).is_some())
-                    || self.phrase_of(at + 1, self.dates.ago).is_some())
-        })
+        self.units().any(|at| at.checked_sub(1).is_some_and(|before| self.number(before).is_some()))
+    }
+
+    fn units(&self) -> impl Iterator<Item = usize> {
+        (0..self.words.len()).filter(|at| matches!(self.meaning(*at), Some(Meaning::Unit(_))))
     }
 
     fn date_at(&self, at: usize) -> Found<Vec<Period>> {
@@ -252,7 +260,7 @@ impl Reader<'_> {
         let own = year_and_month(self.today).0;
         let near: Vec<Period> = (own - 1..=own + 1).filter_map(|year| written.in_year(year)).collect();
         let today = Period::day(self.today);
-        if let Some(now) = near.iter().find(|period| direction.is_none() && period.overlaps(&today)) {
+        if let Some(now) = near.iter().find(|period| direction.is_none() && period.overlaps(today)) {
             return vec![*now];
         }
         let past = near.iter().rfind(|period| period.last < self.today).copied();
@@ -358,12 +366,6 @@ impl Lexicon {
     pub(super) fn is_calendar(&self, word: &str) -> bool {
         matches!(self.get(word), Some(Meaning::Month(_) | Meaning::MaybeMonth(_) | Meaning::Weekday(_)))
     }
-}
-
-/// Times of a text on their own, for tests and callers without words at hand.
-#[must_use]
-pub fn times_of(text: &str, ts_us: i64, sense: Sense, language: Option<&Language>) -> Times {
-    times(text, &super::words::words(text), calendar::day_of(ts_us), sense, language)
 }
 
 #[cfg(test)]

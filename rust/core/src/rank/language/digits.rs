@@ -1,6 +1,6 @@
 //! Dates in digits: ISO dates and times, dates with slashes or dots, year and month, a year by itself. The same in all
 //! languages, but for the order of day and month where both would do.
-use super::calendar::{date, month, year};
+use super::periods::{date, month, year};
 use crate::model::Period;
 
 /// Each date with the byte at which it starts.
@@ -100,8 +100,20 @@ mod tests {
     #[test]
     fn other_numbers_are_no_dates() {
         for text in [
-            "", "12345", "1850", "2023.75", "$2000", "ORD-2023-11", "v1.2.3", "2023-13", "99/99/2023", "3-4", "x2023", "20%",
-            "2023-02-30", "2023-2021",
+            "",
+            "12345",
+            "1850",
+            "2023.75",
+            "$2000",
+            "ORD-2023-11",
+            "v1.2.3",
+            "2023-13",
+            "99/99/2023",
+            "3-4",
+            "x2023",
+            "20%",
+            "2023-02-30",
+            "2023-2021",
         ] {
             assert_eq!(found(text), [], "{text}");
         }

@@ -1,7 +1,7 @@
 //! What ranking needs to know of a memory's own words, told once, when it is stored.
 use super::Language;
-use super::calendar::day_of;
 use super::dates::{Sense, times};
+use super::periods::day_of;
 use super::words::{Word, words};
 use crate::model::Marks;
 

@@ -1,13 +1,14 @@
 //! What words say beyond their meaning: a date, earlier talk, what a question asks for, a name. The words of a language are one
 //! file of lists; the rules that read them are common. Without a language, only what is written in digits is seen.
 pub mod asks;
-pub mod calendar;
+
 pub mod dates;
 mod digits;
 mod english;
 mod german;
 mod lexicon;
 pub mod marks;
+pub mod periods;
 pub mod question;
 mod relative;
 mod spanish;

@@ -1,6 +1,6 @@
 //! Times told from a day: last Friday, this summer, next month, two weeks ago.
-use super::calendar::{month_from, season, week, weekday, weekend, year, year_and_month};
 use super::lexicon::Unit;
+use super::periods::{month_from, season, week, weekday, weekend, year, year_and_month};
 use crate::model::Period;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ fn nearby_season(direction: Direction, unit: Unit, day: i32) -> Period {
     };
     // This summer, said in autumn, is the one that was.
     match found {
-        Some(season) if direction == Direction::This && season.first > day + 183 => super::calendar::season(own, number),
+        Some(season) if direction == Direction::This && season.first > day + 183 => super::periods::season(own, number),
         Some(season) => season,
         None => season(own, number),
     }
@@ -120,7 +120,7 @@ fn days_of(unit: Unit) -> Option<i32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::calendar::date;
+    use super::super::periods::date;
     use super::*;
 
     fn day(year: i32, month: i32, day: i32) -> i32 {

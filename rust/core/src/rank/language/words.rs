@@ -85,7 +85,9 @@ mod tests {
         let found = words(text);
         let lower: Vec<&str> = found.iter().map(|word| &*word.lower).collect();
         assert_eq!(lower, ["you", "ve", "said", "3rd", "rate", "größer"]);
-        assert!(found.iter().all(|word| text.get(word.start..word.end).is_some_and(|w| w.to_lowercase() == word.lower)));
+        assert!(
+            found.iter().all(|word| text.get(word.start..word.end).is_some_and(|w| w.to_lowercase() == word.lower))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A question that names a day is answered by what was said on it, or by what speaks of it.
 use super::{Signal, Stage};
 use crate::model::Period;
-use crate::rank::language::calendar::day_of;
+use crate::rank::language::periods::day_of;
 use crate::rank::scene::Scene;
 
 /// How much a memory counts that was said in the period: the shorter the period, the more that tells.
@@ -39,10 +39,10 @@ impl Signal for Date {
         if asked.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let best = |of: &dyn Fn(&Period) -> f32| asked.iter().map(of).fold(0.0, f32::max);
+        let best = |of: &dyn Fn(Period) -> f32| asked.iter().copied().map(of).fold(0.0, f32::max);
         let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said(day_of(*ts), period))).collect();
         for (row, periods) in scene.periods {
-            let meant = periods.iter().map(|own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
+            let meant = periods.iter().map(|&own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
             if let Some(value) = values.get_mut(*row as usize) {
                 *value = value.max(meant);
             }
@@ -52,15 +52,17 @@ impl Signal for Date {
 }
 
 fn level(days: i32) -> f32 {
-    match days {
-        ..=DAY_DAYS => DAY,
-        ..=MONTH_DAYS => MONTH,
-        _ => YEAR,
+    if days <= DAY_DAYS {
+        DAY
+    } else if days <= MONTH_DAYS {
+        MONTH
+    } else {
+        YEAR
     }
 }
 
 /// What a memory counts that was said on the day.
-fn said(day: i32, period: &Period) -> f32 {
+fn said(day: i32, period: Period) -> f32 {
     let after = day - period.last;
     if (period.first..=period.last).contains(&day) {
         level(period.days())
@@ -72,6 +74,59 @@ fn said(day: i32, period: &Period) -> f32 {
 }
 
 /// What a memory counts whose own words mean a period: by the longer of the two.
-fn spoken(own: &Period, period: &Period) -> f32 {
+fn spoken(own: Period, period: Period) -> f32 {
     if own.overlaps(period) { SPOKEN * level(own.days().max(period.days())) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::language::ENGLISH;
+    use crate::rank::language::periods::{date, month, year};
+    use crate::rank::sample::{Sample, close};
+
+    fn on(year: i32, month: i32, day: i32) -> i64 {
+        i64::from(date(year, month, day).unwrap_or_default()) * crate::calendar::DAY
+    }
+
+    fn parts(text: &str, ts: &[i64], periods: Vec<(u32, Vec<Period>)>) -> Vec<f32> {
+        let sample = Sample {
+            text: text.to_owned(),
+            language: Some(&ENGLISH),
+            ts: ts.to_vec(),
+            now: on(2023, 10, 1),
+            periods,
+            ..Sample::of_turns(&vec![0.0; ts.len()])
+        };
+        Date.contribution(&sample.view().scene(), &[])
+    }
+
+    #[test]
+    fn a_day_is_talked_about_on_it_and_for_a_week() {
+        let days = [on(2023, 5, 7), on(2023, 5, 8), on(2023, 5, 9), on(2023, 5, 12), on(2023, 5, 15), on(2023, 5, 16)];
+        let got = parts("what happened on 8 May 2023?", &days, Vec::new());
+        assert!(close(&got, &[0.0, 1.0, 0.75, 0.625, 0.5, 0.0]), "{got:?}");
+    }
+
+    #[test]
+    fn months_and_years_say_less() {
+        let days = [on(2023, 5, 31), on(2023, 6, 1)];
+        assert!(close(&parts("in May 2023", &days, Vec::new()), &[0.5, 0.0]));
+        assert!(close(&parts("in 2023", &days, Vec::new()), &[0.3, 0.3]));
+    }
+
+    #[test]
+    fn what_speaks_of_the_period_counts_more() {
+        let far = on(2020, 1, 1);
+        let day = Period::day(date(2023, 5, 8).unwrap_or_default());
+        let own = vec![(0, vec![day]), (1, vec![month(2023, 5)]), (2, vec![year(2023), day]), (3, vec![year(2022)])];
+        let got = parts("what happened on 8 May 2023?", &[far; 4], own.clone());
+        assert!(close(&got, &[1.3, 0.65, 1.3, 0.0]), "{got:?}");
+        assert!(close(&parts("in May 2023", &[far; 4], own), &[0.65, 0.65, 0.65, 0.0]));
+    }
+
+    #[test]
+    fn a_query_without_a_date_says_nothing() {
+        assert!(close(&parts("what happened?", &[0, 1], Vec::new()), &[0.0, 0.0]));
+    }
 }

@@ -1,4 +1,4 @@
-//! Likeness of meaning: `mm(cosine)`, with the query vector that the scope's statistics weight, where the embedder has one.
+//! Likeness of meaning: `mm(cosine)`.
 use super::{Signal, Stage};
 use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
@@ -26,7 +26,7 @@ impl Signal for Dense {
     }
 
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
-        let mut values = scene.weighted_cosine.or(scene.cosine).map_or_else(|| vec![0.0; scene.len()], <[f32]>::to_vec);
+        let mut values = scene.cosine.map_or_else(|| vec![0.0; scene.len()], <[f32]>::to_vec);
         min_max(&mut values);
         values
     }

@@ -33,8 +33,7 @@ mod tests {
     use crate::rank::scene::NO_SPEAKER;
 
     fn parts(named: &[bool]) -> Vec<f32> {
-        let sample =
-            Sample { speaker: vec![0, 1, NO_SPEAKER], named: named.to_vec(), ..Sample::of_turns(&[0.0; 3]) };
+        let sample = Sample { speaker: vec![0, 1, NO_SPEAKER], named: named.to_vec(), ..Sample::of_turns(&[0.0; 3]) };
         Named.contribution(&sample.view().scene(), &[])
     }
 

@@ -59,3 +59,40 @@ fn sitting_scores(scene: &Scene) -> Vec<f32> {
     }
     scores
 }
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rank::sample::{Sample, close, textbook_mm};
+
+    /// A sample whose memories are the sittings.
+    fn joined(sample: &Sample, sittings: &[Vec<usize>]) -> Sample {
+        let sum = |of: &[u32], sitting: &[usize]| sitting.iter().map(|row| of[*row]).sum::<u32>();
+        Sample {
+            tf: sample.tf.iter().map(|tf| sittings.iter().map(|sitting| sum(tf, sitting)).collect()).collect(),
+            doc_len: sittings.iter().map(|sitting| sum(&sample.doc_len, sitting)).collect(),
+            ..Sample::of_turns(&vec![0.0; sittings.len()])
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sitting_words_is_its_formula(sample in Sample::any()) {
+            let sittings = sample.textbook_sittings();
+            let documents = joined(&sample, &sittings);
+            let mut expected = vec![0.0; sample.len()];
+            for (at, sitting) in sittings.iter().enumerate() {
+                for row in sitting {
+                    expected[*row] = documents.textbook_bm25(at);
+                }
+            }
+            let spread = expected.iter().copied().fold(f64::MIN, f64::max) - expected.iter().copied().fold(f64::MAX, f64::min);
+            prop_assume!(sample.is_empty() || spread == 0.0 || spread > 1e-3);
+            let got = SittingWords.contribution(&sample.view().scene(), &[]);
+            prop_assert!(close(&got, &textbook_mm(&expected)));
+        }
+    }
+}

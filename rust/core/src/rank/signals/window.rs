@@ -7,6 +7,7 @@ use crate::lexical::bm25::{idf, term_weight};
 use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
 use crate::rank::scene::Scene;
+use crate::rank::thread::Thread;
 
 const NEXT: f32 = 0.5;
 const AFTER: f32 = 0.25;
@@ -38,19 +39,16 @@ impl Signal for Window {
         if scene.matches.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let lent = lent(scene);
-        let lengths = lengths(scene, &lent);
-        let avg_len = lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
+        let shares = Shares::of(scene);
+        let avg_len = shares.lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
         let (mut sums, mut tf) = (vec![0.0_f32; scene.len()], vec![0.0_f32; scene.len()]);
-        let mut touched: Vec<u32> = Vec::new();
+        let mut touched: Vec<usize> = Vec::new();
         for (term, postings) in scene.matches.iter() {
             for posting in postings {
-                let row = posting.row as usize;
-                let own = [(posting.row, 1.0)];
-                for (other, share) in own.iter().chain(lent.get(row).into_iter().flatten().filter(|(_, share)| *share > 0.0)) {
-                    if let Some(tf) = tf.get_mut(*other as usize) {
+                for (row, share) in shares.around(scene.thread, posting.row as usize) {
+                    if let Some(tf) = tf.get_mut(row) {
                         if *tf == 0.0 {
-                            touched.push(*other);
+                            touched.push(row);
                         }
                         *tf += share * posting.tf as f32;
                     }
@@ -58,8 +56,8 @@ impl Signal for Window {
             }
             let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
             for row in touched.drain(..) {
-                let row = row as usize;
-                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), lengths.get(row)) {
+                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row))
+                {
                     *sum += term_weight(std::mem::take(tf), *len, avg_len, idf);
                 }
             }
@@ -69,28 +67,132 @@ impl Signal for Window {
     }
 }
 
-/// To whom each row lends its terms, and how much of them; 0 to nobody.
-fn lent(scene: &Scene) -> Vec<[(u32, f32); 4]> {
-    let short = |row: usize| scene.tokens.get(row).map_or(0.0, |tokens| (LENGTH / *tokens as f32).min(1.0));
-    let to = |row: usize, other: Option<usize>, share: f32| match other {
-        Some(other) => {
-            let share = share * short(row) * short(other);
-            (other as u32, if share < LEAST { 0.0 } else { share })
-        }
-        None => (0, 0.0),
-    };
-    let of = |row: usize| {
-        let (left, right) = (scene.thread.previous(row), scene.thread.next(row));
-        let left_after = left.and_then(|row| scene.thread.previous(row));
-        let right_after = right.and_then(|row| scene.thread.next(row));
-        [to(row, left, NEXT), to(row, right, NEXT), to(row, left_after, AFTER), to(row, right_after, AFTER)]
-    };
-    (0..scene.len()).map(of).collect()
+/// How much of each other's terms turns take; the same in both directions.
+struct Shares {
+    /// Between a row and the next one; 0 where there is none.
+    next: Vec<f32>,
+    /// Between a row and the one after the next.
+    after: Vec<f32>,
+    /// Of each row's window.
+    lengths: Vec<f32>,
 }
 
-fn lengths(scene: &Scene, lent: &[[(u32, f32); 4]]) -> Vec<f32> {
-    let own = |row: u32| scene.doc_len.get(row as usize).map_or(0.0, |len| *len as f32);
-    // Lending is symmetric: what a row lends to its neighbours is the share that it borrows of theirs.
-    let borrowed = |shares: &[(u32, f32); 4]| shares.iter().map(|(other, share)| share * own(*other)).sum::<f32>();
-    (0_u32..).zip(lent).map(|(row, shares)| own(row) + borrowed(shares)).collect()
+impl Shares {
+    fn of(scene: &Scene) -> Self {
+        let short: Vec<f32> = scene.tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
+        let lengths = scene.doc_len.iter().map(|len| *len as f32).collect();
+        let mut shares = Self { next: vec![0.0; scene.len()], after: vec![0.0; scene.len()], lengths };
+        for (row, own) in short.iter().enumerate() {
+            let Some(next) = scene.thread.next(row) else { continue };
+            let share = NEXT * own * short.get(next).copied().unwrap_or(0.0);
+            if share >= LEAST {
+                set(&mut shares.next, row, share);
+                lengthen(&mut shares.lengths, scene.doc_len, row, next, share);
+            }
+            let Some(after) = scene.thread.next(next) else { continue };
+            let share = AFTER * own * short.get(after).copied().unwrap_or(0.0);
+            if share >= LEAST {
+                set(&mut shares.after, row, share);
+                lengthen(&mut shares.lengths, scene.doc_len, row, after, share);
+            }
+        }
+        shares
+    }
+
+    /// The rows in whose windows this one stands, each with the share of it that it takes.
+    fn around(&self, thread: &Thread, row: usize) -> impl Iterator<Item = (usize, f32)> {
+        let of = |shares: &[f32], row: usize| shares.get(row).copied().unwrap_or(0.0);
+        let (left, right) = (thread.previous(row), thread.next(row));
+        let left_after = left.and_then(|row| thread.previous(row));
+        let right_after = right.and_then(|row| thread.next(row));
+        let windows = [
+            Some((row, 1.0)),
+            left.map(|left| (left, of(&self.next, left))),
+            right.map(|right| (right, of(&self.next, row))),
+            left_after.map(|left| (left, of(&self.after, left))),
+            right_after.map(|right| (right, of(&self.after, row))),
+        ];
+        windows.into_iter().flatten().filter(|(_, share)| *share > 0.0)
+    }
+}
+
+fn set(shares: &mut [f32], row: usize, share: f32) {
+    if let Some(slot) = shares.get_mut(row) {
+        *slot = share;
+    }
+}
+
+/// Both windows grow by their share of the other turn.
+fn lengthen(lengths: &mut [f32], doc_len: &[u32], a: usize, b: usize, share: f32) {
+    for (row, other) in [(a, b), (b, a)] {
+        if let (Some(length), Some(len)) = (lengths.get_mut(row), doc_len.get(other)) {
+            *length += share * *len as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rank::sample::{Sample, close, textbook_mm};
+
+    /// How much of row j's terms stands in row i's window, before the least is left out.
+    fn share(sample: &Sample, i: usize, j: usize) -> f64 {
+        let sittings = sample.textbook_sittings();
+        let sitting = sittings.iter().find(|sitting| sitting.contains(&i)).cloned().unwrap_or_default();
+        let place = |row: usize| sitting.iter().position(|other| *other == row);
+        let (Some(at), Some(other)) = (place(i), place(j)) else { return 0.0 };
+        let short = |row: usize| (40.0 / f64::from(sample.tokens[row])).min(1.0);
+        match at.abs_diff(other) {
+            0 => 1.0,
+            1 => 0.5 * short(i) * short(j),
+            2 => 0.25 * short(i) * short(j),
+            _ => 0.0,
+        }
+    }
+
+    fn shares(sample: &Sample) -> Vec<Vec<f64>> {
+        let n = sample.len();
+        (0..n).map(|i| (0..n).map(|j| share(sample, i, j)).collect()).collect()
+    }
+
+    fn textbook(sample: &Sample) -> Vec<f64> {
+        let n = sample.len();
+        let mut shares = shares(sample);
+        shares.iter_mut().flatten().filter(|share| **share < 0.1).for_each(|share| *share = 0.0);
+        let sum = |of: &[u32], i: usize| (0..n).map(|j| shares[i][j] * f64::from(of[j])).sum::<f64>();
+        let lengths: Vec<f64> = (0..n).map(|i| sum(&sample.doc_len, i)).collect();
+        let avg = lengths.iter().sum::<f64>() / n as f64;
+        let mut scores = vec![0.0; n];
+        for (term, tf) in sample.tf.iter().enumerate() {
+            let tf: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
+            let df = tf.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let idf = (term + 1) as f64 * (1.0 + (n as f64 - df + 0.5) / (df + 0.5)).ln();
+            for i in 0..n {
+                let relative = if avg > 0.0 { lengths[i] / avg } else { 1.0 };
+                scores[i] += idf * tf[i] * 2.2 / (tf[i] + 1.2 * (0.25 + 0.75 * relative));
+            }
+        }
+        textbook_mm(&scores)
+    }
+
+    #[test]
+    fn a_turn_is_found_by_what_was_said_beside_it() {
+        let sample = Sample { tf: vec![vec![0, 0, 0, 1]], ..Sample::of_turns(&[0.0; 4]) };
+        let got = Window.contribution(&sample.view().scene(), &[]);
+        assert!(got[3] > got[2] && got[2] > got[1] && got[1] > got[0], "{got:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn window_is_its_formula(sample in Sample::any()) {
+            // A share at the very edge may fall on either side in f32.
+            prop_assume!(shares(&sample).iter().flatten().all(|share| (share - 0.1).abs() > 1e-5));
+            let got = Window.contribution(&sample.view().scene(), &[]);
+            prop_assert!(close(&got, &textbook(&sample)));
+        }
+    }
 }

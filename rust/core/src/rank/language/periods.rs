@@ -1,37 +1,21 @@
-//! Whole days in UTC, counted from 1 January 1970, and the months, years, weeks and seasons they make up.
+//! The months, years, weeks and seasons that days make up, as periods. Whole days in UTC, counted from 1 January 1970.
+use crate::calendar;
 use crate::model::Period;
 
-const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
-
-/// The day of an instant.
+/// The day of an instant in microseconds.
 #[must_use]
 pub fn day_of(ts_us: i64) -> i32 {
-    ts_us.div_euclid(MICROSECONDS_A_DAY) as i32
+    calendar::day(ts_us) as i32
 }
 
 /// Year and month (1 to 12) of a day.
-///
-/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin in March, so that the leap day
-/// is a year's last.
 pub fn year_and_month(day: i32) -> (i32, i32) {
-    let shifted = i64::from(day) + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    ((year_of_era + era * 400 + i64::from(month <= 2)) as i32, month as i32)
+    let (year, month, _) = calendar::civil(i64::from(day));
+    (year as i32, month as i32)
 }
 
-/// The first day of a month.
-///
-/// Source: as [`year_and_month`], `days_from_civil`.
-pub fn month_start(year: i32, month: i32) -> i32 {
-    let year = year - i32::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+fn month_start(year: i32, month: i32) -> i32 {
+    calendar::days_from_civil(i64::from(year), i64::from(month), 1) as i32
 }
 
 pub fn month(year: i32, month: i32) -> Period {
@@ -94,7 +78,7 @@ mod tests {
         assert_eq!(date(1900, 2, 29), None);
         assert_eq!(date(2023, 4, 31), None);
         assert_eq!((weekday(0), weekday(19_485), weekday(-4)), (3, 0, 6));
-        assert_eq!((day_of(-1), day_of(0), day_of(MICROSECONDS_A_DAY)), (-1, 0, 1));
+        assert_eq!((day_of(-1), day_of(0), day_of(calendar::DAY)), (-1, 0, 1));
     }
 
     #[test]

@@ -1,0 +1,193 @@
+"""What returned is stored: after a kill, an exit without close, a full disk, in a folder that cannot be written."""
+
+import random
+import signal
+import sys
+import time
+
+import pytest
+
+from retentive import Collection
+
+WRITER = """
+db = opened()
+for i in range(100_000):
+    tell(db.remember(f"said {i}", session="s", metadata={"i": i}))
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kill_loses_nothing_that_returned(start, tmp_path, embedder, seed):
+    child = start(WRITER)
+    told = [child.stdout.readline().strip()]
+    time.sleep(random.Random(seed).uniform(0.02, 0.4))
+    child.send_signal(signal.SIGKILL)
+    told += child.stdout.read().split()
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        turns = db.turns("s")
+        assert [turn.id for turn in turns][: len(told)] == told
+        assert len(turns) <= len(told) + 1
+        assert [(turn.turn, turn.text, turn.metadata["i"]) for turn in turns] == [
+            (i, f"said {i}", i) for i in range(len(turns))
+        ]
+        assert db.recall(turns[-1].text, session="s", mode="lexical", limit=1).ids == [turns[-1].id]
+        db.remember("goes on", session="s")
+        assert db.turns("s", limit=1)[0].turn == len(turns)
+
+
+def test_an_exit_without_close_loses_nothing(run, db):
+    told = run("""
+db = opened()
+tell(db.remember("said", session="s"), db.remember("a fact", kind="fact", key="k", user="u"))
+os._exit(0)
+""")
+    turn, fact = told[0].split()
+    assert [found.id for found in db.turns("s")] == [turn]
+    assert db.fact("k", user="u").id == fact
+
+
+def test_a_kill_in_a_bulk_write_leaves_whole_transactions_in_order(start, tmp_path, embedder):
+    child = start("""
+items = [{"text": f"said {i}", "session": "s"} for i in range(200_000)]
+opened().remember_many(items, progress=lambda stored, total: tell(stored))
+""")
+    child.stdout.readline()
+    time.sleep(0.1)
+    child.send_signal(signal.SIGKILL)
+    told = [1_000, *map(int, child.stdout.read().split())]
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        count = db.count()
+        assert count % 1_000 == 0
+        assert told[-1] <= count <= told[-1] + 1_000
+        assert [turn.text for turn in db.turns("s")] == [f"said {i}" for i in range(count)]
+
+
+def test_a_kill_in_a_consolidation_folds_no_turn_twice(start, tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        db.remember_many([{"text": f"turn {i}", "session": "s"} for i in range(60)])
+        child = start("""
+import time
+def summarize(turns):
+    tell(turns[0]["text"])
+    time.sleep(0.02)
+    return [" + ".join(turn["text"] for turn in turns)]
+opened().consolidate("s", summarize, keep_recent=0, batch_turns=5)
+""")
+        for _ in range(5):
+            child.stdout.readline()
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        db.consolidate("s", lambda turns: [" + ".join(turn["text"] for turn in turns)], keep_recent=0, batch_turns=5)
+        facts = db.recall("turn", session="s", kinds=("fact",), limit=100, min_relevance=None)
+        folded = [text for fact in facts for text in fact.text.split(" + ")]
+        assert sorted(folded) == sorted(f"turn {i}" for i in range(60))
+        assert db.turns("s") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_full_disk_is_an_error_that_leaves_the_old_data_readable_and_passes(run):
+    told = run("""
+import resource
+db = opened()
+first = db.remember("stored before", session="s")
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, most))
+stored = [first]
+try:
+    for i in range(2_000):
+        stored.append(db.remember(f"turn {i} " + "x" * 500, session="s"))
+except FullError as error:
+    tell("full", error.path == f"{folder}/test.db")
+tell([turn.id for turn in db.turns("s")] == stored, db.recall("stored before", session="s", limit=1).ids == [first])
+try:
+    db.remember_many([{"text": "y" * 9_000, "session": "s"} for _ in range(100)])
+except FullError as error:
+    tell("full again", error.stored)
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+stored.append(db.remember("room again", session="s"))
+tell([turn.id for turn in db.turns("s")] == stored)
+db.close()
+tell([turn.id for turn in opened().turns("s")] == stored)
+""")
+    assert told == ["full True", "True True", "full again 0", "True", "True"]
+
+
+UNWRITABLE = """
+with Collection("warm", embedder=HashEmbedder(64)) as warm:  # imports everything as long as that is allowed
+    warm.remember("warm", session="s")
+    warm.recall("warm", session="s")
+os.chmod(folder, 0o755)
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+else:
+    os.chmod(folder, 0o555)
+tell("may not write")
+"""
+
+READER = (
+    UNWRITABLE
+    + """
+def answer(call):
+    try:
+        return call()
+    except (RetentiveError, OSError) as error:
+        return type(error).__name__
+db = opened(busy_timeout_s=1)
+while wait().strip():
+    texts = answer(lambda: db.recall("turn", session="s", limit=50, min_relevance=None).texts)
+    tell(answer(lambda: len(db.turns("s"))), len(texts) if isinstance(texts, list) else texts)
+tell(answer(lambda: db.remember("refused")), answer(lambda: db.forget("s")))
+"""
+)
+
+
+@pytest.fixture
+def open_folder(tmp_path):
+    """A folder that another user of the machine can reach."""
+    parents = [parent for parent in tmp_path.parents if not parent.stat().st_mode & 0o001]
+    modes = [parent.stat().st_mode for parent in parents]
+    for parent in parents:
+        parent.chmod(0o755)
+    yield tmp_path
+    for parent, mode in zip(parents, modes, strict=True):
+        parent.chmod(mode)
+    tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs permissions of folders")
+def test_a_folder_that_cannot_be_written_is_read_and_shows_later_changes(start, open_folder, embedder):
+    def ask(line):
+        reader.stdin.write(line)
+        reader.stdin.flush()
+        return reader.stdout.readline().split()
+
+    with Collection("test", path=open_folder, embedder=embedder) as db:
+        db.remember_many([{"text": f"turn {i}", "session": "s"} for i in range(20)])
+    reader = start(READER)
+    assert reader.stdout.readline() == "may not write\n"
+    assert ask("count\n") == ["20", "20"]
+    open_folder.chmod(0o755)
+    with Collection("test", path=open_folder, embedder=embedder) as db:
+        db.remember("turn 20", session="s")
+    assert ask("count\n") == ["21", "21"]
+    with Collection("test", path=open_folder, embedder=embedder) as db:
+        db.forget("s")
+        db.remember("turn 21", session="s")
+    assert ask("count\n") == ["1", "1"]
+    assert ask("\n") == ["StoreError", "StoreError"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs permissions of folders")
+def test_commits_that_could_not_be_seen_are_an_error(run, start, open_folder):
+    run("db = opened(); db.remember('only in the log', session='s'); os._exit(0)")
+    told = run(
+        UNWRITABLE
+        + """
+try:
+    tell(opened().count())
+except StoreError as error:
+    tell(error.path == f"{folder}/test.db", "-wal" in str(error))
+"""
+    )
+    assert told in (["may not write", "True True"], ["may not write", "1"])
