@@ -15,7 +15,7 @@ from retentive.evaluate.embedder import embedder_for
 from retentive.evaluate.measure import measure_runs
 from retentive.evaluate.options import UsageError, check, parser
 from retentive.evaluate.peers import Peer, environments_in, measure_peer
-from retentive.evaluate.plan import plan, signal_names
+from retentive.evaluate.plan import RECENCY, plan, signal_names
 from retentive.evaluate.plot import svg
 from retentive.evaluate.progress import Progress
 from retentive.evaluate.report import figures
@@ -85,12 +85,17 @@ def _embedder(spec: str, options: argparse.Namespace) -> Embedder:
 
 
 def _ablated(options: argparse.Namespace) -> Sequence[str]:
-    known = signal_names()
-    for option, names in (("--signals", [name for name, _ in options.signals]), ("--ablate", options.ablate or ())):
-        for name in names:
-            if name not in known:
-                raise UsageError(f"{option}: there is no signal {name!r}, expected one of {', '.join(known)}")
-    return () if options.ablate is None else options.ablate or known
+    signals = signal_names()
+    removable = (*signals, RECENCY)
+    _known("--signals", [name for name, _ in options.signals], signals)
+    _known("--ablate", options.ablate or (), removable)
+    return () if options.ablate is None else options.ablate or removable
+
+
+def _known(option: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{option}: there is no signal {name!r}, expected one of {', '.join(known)}")
 
 
 def _is_base(run: Run, compared: Sequence[tuple[str, str]]) -> bool:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from retentive.embedders import Embedder
 
-BLENDED = ("relevance", "relevance_norm", "feedback")
-"""Parts of the score that are no signal of their own: the first two are their sum, and nobody gives feedback here."""
-
 RECENCY = "recency"
+
+BLENDED = ("relevance", "relevance_norm", RECENCY, "feedback")
+"""Parts of `_vx_scoring` that are no signals: what they add up to, and what is blended with that."""
 
 
 def signal_names() -> tuple[str, ...]:
-    """Return what a memory's score is made of, as the product itself lists it: the signals, and recency."""
+    """Return the names of the signals, as the product itself lists them with a memory's score."""
     with retentive.Collection("signals", embedder=HashEmbedder(8)) as db:
         db.remember("one turn", session="one")
         scoring = db.recall("one turn", session="one", min_relevance=None)[0].metadata[retentive.memory.K_SCORING]
@@ -46,7 +46,7 @@ def plan(
         signals: weights that differ from the defaults, in every run.
         tops: numbers of memories.
         budgets: token budgets.
-        ablate: the signals to leave out, a run each.
+        ablate: the signals to leave out, a run each; `recency` is one of them.
         facts: a run with the data set's facts beside the turns.
         protocol: measure by LongMemEval's own protocol as well.
     """

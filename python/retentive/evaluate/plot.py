@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,15 +13,16 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
-WIDTH, HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 168, 44, 48
+WIDTH, HEIGHT = 720, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 220, 56, 48
 _LINES = {
     "context": ("context", "", "circle"),
     "search": ("plain search", "7 4", "square"),
     "cosine": ("exact cosine", "2 4", "triangle"),
 }
 _FACTS = ("context with facts", "10 3 2 3", "diamond")
-_PEER = ("3 2", "cross")
+_PEER_DASHES = "4 2 1 2"
+_PEER_MARKS = ("cross", "plus", "hollow", "bar")
 _STYLE = "font-family: sans-serif; font-size: 12px"
 
 
@@ -53,15 +55,21 @@ def svg(result: Mapping[str, Any]) -> str | None:
 
 def _panels(result: Row) -> list[Row]:
     compared = {comparison["run"] for comparison in result["comparisons"]}
-    return [run for run in result["runs"] if run["name"] not in compared or not (run["facts"] or run["signals"])]
+    return [run for run in result["runs"] if run["name"] not in compared]
 
 
 def _lines(run: Row, result: Row) -> list[Line]:
     lines = [Line(label, dashes, mark, _points(run, call)) for call, (label, dashes, mark) in _LINES.items()]
-    lines += [Line(call, *_PEER, _points(run, call)) for call in sorted({peer["call"] for peer in result["peers"]})]
-    for other in result["runs"]:
-        if other["facts"] and other["embedder"]["name"] == run["embedder"]["name"]:
-            lines.append(Line(*_FACTS, _points(other, "context")))
+    peers = sorted({peer["call"] for peer in result["peers"] if peer["error"] is None})
+    lines += [
+        Line(call, _PEER_DASHES, mark, _points(run, call))
+        for call, mark in zip(peers, cycle(_PEER_MARKS), strict=False)
+    ]
+    lines += [
+        Line(*_FACTS, _points(other, "context"))
+        for other in result["runs"]
+        if other["facts"] and other["embedder"]["name"] == run["embedder"]["name"]
+    ]
     return [line for line in lines if len(line.points) > 1]
 
 
@@ -94,7 +102,7 @@ def _panel(title: str, lines: Sequence[Line]) -> Iterator[str]:
         yield f'<text x="{x(budget):.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{budget:,}</text>'
     middle = (WIDTH - _RIGHT + _LEFT) / 2
     yield f'<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">tokens in the block</text>'
-    yield f'<text x="{_LEFT - 40}" y="{_TOP - 10}">evidence recall</text>'
+    yield f'<text x="{_LEFT - 40}" y="{_TOP - 14}">evidence recall</text>'
     for number, line in enumerate(lines):
         yield from _drawn(line, [(x(budget), y(mean), y(low), y(high)) for budget, mean, low, high in line.points])
         yield from _legend(line, _TOP + 20 + 22 * number)
@@ -125,7 +133,10 @@ def _mark(kind: str, x: float, y: float) -> str:
         "square": "m-4 -4h8v8h-8z",
         "triangle": "m0 -5l5 9h-10z",
         "diamond": "m0 -5l5 5l-5 5l-5 -5z",
+        "hollow": "m0 -5l5 5l-5 5l-5 -5z",
         "cross": "m-4 -4l8 8m0 -8l-8 8",
+        "plus": "m-5 0h10m-5 -5v10",
+        "bar": "m0 -5v10",
     }
     fill = "black" if kind in {"circle", "diamond"} else "white"
     return f'<path d="M{x:.1f} {y:.1f}{shapes[kind]}" fill="{fill}" stroke="black"/>'

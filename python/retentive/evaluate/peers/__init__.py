@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from retentive.evaluate.conversations import Conversation, Dataset
-    from retentive.evaluate.measure import Measured
+    from retentive.evaluate.measure import Measured, Outcome
 
 REQUIREMENTS = {
     "chroma": ("chromadb==1.5.9",),
@@ -92,22 +92,26 @@ def measure_peer(
         with tempfile.TemporaryDirectory(prefix="retentive-peer-") as folder:
             _write(Path(folder), dataset, base, depth=max([*tops, *(budget // SMALLEST for budget in budgets)]))
             answer = _run(python, name, Path(folder))
+        peer.version, peer.mode = answer["version"], answer["mode"]
+        rows = [Way(peer.call, limit=top) for top in tops] + [Way(peer.call, token_budget=size) for size in budgets]
+        base.outcomes += _outcomes(dataset, answer, rows)
     except PeerError as error:
         peer.error = str(error)
-        return peer
-    peer.version, peer.mode = answer["version"], answer["mode"]
-    rows = [Way(peer.call, limit=top) for top in tops] + [Way(peer.call, token_budget=size) for size in budgets]
+    return peer
+
+
+def _outcomes(dataset: Dataset, answer: dict[str, Any], rows: Sequence[Way]) -> list[Outcome]:
     asked = iter(zip(answer["ranked"], answer["seconds"], strict=True))
+    outcomes: list[Outcome] = []
     first = 0
     for conversation in dataset.conversations:
         packer = _Packer(conversation, first)
         for question in conversation.questions:
             ranked, seconds = next(asked)
-            base.outcomes += [
-                judged(question, way, packer.answer(ranked, way, seconds), packer.turns_of) for way in rows
-            ]
+            answers = [(way, packer.answer(ranked, way, seconds)) for way in rows]
+            outcomes += [judged(question, way, packed, packer.turns_of) for way, packed in answers]
         first += len(conversation.turns)
-    return peer
+    return outcomes
 
 
 @contextmanager
