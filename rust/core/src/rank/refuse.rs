@@ -176,7 +176,7 @@ mod tests {
         #[test]
         fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
             let (got, expected) = (f64::from(evidence(&sample)), textbook_evidence(&sample));
-            prop_assert!(sample.len() == 0 || (got - expected).abs() < 1e-3, "{got} {expected}");
+            prop_assert!(sample.is_empty() || (got - expected).abs() < 1e-3, "{got} {expected}");
         }
 
         #[test]
