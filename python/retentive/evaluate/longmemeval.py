@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _WHAT = "LongMemEval: objects with `question_id`, `question`, `question_date`, `haystack_sessions`, `haystack_dates`"
 _FIELDS = ("question_id", "question", "question_type", "question_date", "haystack_sessions", "haystack_dates")
 _ABSTENTION = "_abs"
-_LITERAL = frozenset({"single-session-user", "single-session-assistant", "multi-session", "knowledge-update"})
+# The others ask for a count, a span of time or a preference, whose words nobody said.
+_LITERAL = frozenset({"single-session-user", "single-session-assistant", "knowledge-update"})
 _WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
 
 

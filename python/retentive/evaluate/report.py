@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def measures(literal: frozenset[str]) -> dict[str, Value]:
     """Return what is averaged over questions, by name; `literal` are the categories where `answers_wholly` applies."""
 
-    def answer_words(outcome: Outcome) -> float | None:
-        return outcome.stood / outcome.stems if 0 < outcome.stems <= SHORT_ANSWER else None
+    def answer_words(outcome: Outcome, at_most: float = SHORT_ANSWER) -> float | None:
+        return outcome.stood / outcome.stems if 0 < outcome.stems <= at_most else None
 
     def answers_wholly(outcome: Outcome) -> float | None:
         applies = outcome.stems and outcome.category in literal
@@ -35,6 +36,7 @@ def measures(literal: frozenset[str]) -> dict[str, Value]:
     return {
         "evidence_recall": lambda outcome: outcome.evidence,
         "answer_words": answer_words,
+        "answer_words_of_any_length": lambda outcome: answer_words(outcome, inf),
         "answers_wholly": answers_wholly,
     }
 

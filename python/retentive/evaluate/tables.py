@@ -101,7 +101,12 @@ def _short(mean: Row | None) -> str:
     return NOTHING if mean is None else f"{mean['mean']:.3f}"
 
 
-def _points(mean: Row | None) -> str:
+def points(mean: Row | None) -> str:
+    """Render a difference in points of a hundred, with its interval.
+
+    >>> points({"mean": 0.0234, "low": -0.001, "high": 0.05})
+    '+2.3 [-0.1 +5.0]'
+    """
     if mean is None:
         return NOTHING
     return f"{100 * mean['mean']:+.1f} [{100 * mean['low']:+.1f} {100 * mean['high']:+.1f}]"
@@ -132,7 +137,7 @@ def _ablations(comparisons: Sequence[Row], against: str) -> Iterator[str]:
         [
             [
                 comparison["run"].removeprefix(f"{against} without "),
-                *(_points(row["evidence_recall"]) for row in comparison["rows"]),
+                *(points(row["evidence_recall"]) for row in comparison["rows"]),
             ]
             for comparison in comparisons
         ],
@@ -143,7 +148,7 @@ def _comparison(comparison: Row) -> Iterator[str]:
     yield from ["", f"{comparison['run']}, against {comparison['against']}: points.", ""]
     yield from grid(
         ["row", *_MEASURES.values()],
-        [[row["key"], *(_points(row[name]) for name in _MEASURES)] for row in comparison["rows"]],
+        [[row["key"], *(points(row[name]) for name in _MEASURES)] for row in comparison["rows"]],
     )
 
 

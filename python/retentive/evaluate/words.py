@@ -36,8 +36,8 @@ def answer_stems(question: str, answer: str) -> frozenset[str]:
 def stems(text: str) -> set[str]:
     """Return the stems of a text's words, without stop words.
 
-    >>> sorted(stems("The hobbies she's been trying: painting, £800"))
-    ['800', 'hobbi', 'paint', 'tri']
+    >>> sorted(stems("The hobbies she's had: painting, £800"))
+    ['800', 'hobbi', 'paint']
     """
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     return {stem(word) for word in words if word not in _STOP}
