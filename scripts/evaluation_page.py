@@ -30,7 +30,7 @@ SETS = {
 }
 BUDGETS = (250, 380, 500, 800, 1000, 1500, 2000, 4000)
 FEW = (380, 1500)
-CURVES = {"context": "context", "search": "plain search", "cosine": "exact cosine"}
+CURVES = {"context": "retentive", "search": "plain search", "cosine": "exact cosine"}
 MEASURES = ("evidence_recall", "answer_words", "answers_wholly")
 WORDS = ("answer_words_of_any_length", "answers_wholly")
 
@@ -108,10 +108,8 @@ def page(figures: Figures, options: argparse.Namespace) -> Iterator[str]:
         model = {name: figures.of(name, "model", "--budget", *few, "--embedder", str(options.model)) for name in SETS}
         yield from models(main_of, model)
     if options.peers:
-        with tempfile.TemporaryDirectory(prefix="retentive-peers-") as cache:
-            asked = figures.of("LoCoMo", "peers", "--budget", *few, "--peer", *REQUIREMENTS, "--peer-cache", cache)
-        yield from peers(asked)
-    yield from ["### The commands", "", "```sh", *figures.commands, "```"]
+        yield from peers(figures.of("LoCoMo", "peers", "--budget", *few, "--peer", *REQUIREMENTS))
+    yield from ["", "### The commands", "", "```sh", *figures.commands, "```"]
 
 
 def head(result: Result) -> Iterator[str]:
@@ -150,7 +148,7 @@ def defaults(of: dict[str, Result]) -> Iterator[str]:
 
 def curves(of: dict[str, Result]) -> Iterator[str]:
     """Evidence at ten memories and at each budget, beside the baselines."""
-    yield from ["", "### Evidence, at ten memories and by budget", ""]
+    yield from ["", "### Evidence, of ten memories (`recall`) and by budget (`context`, whole turns)", ""]
     body = []
     for name, result in of.items():
         run = result["runs"][0]
@@ -180,7 +178,9 @@ def facts(result: Result) -> Iterator[str]:
     """LoCoMo's observations beside the turns."""
     comparison = next(item for item in result["comparisons"] if item["run"].endswith(" with facts"))
     yield from ["", "### Facts beside turns (LoCoMo's observations), points against turns alone", ""]
-    rows = [row_of(comparison, f"{call}:{budget}") for budget in FEW for call in ("context", "recall", "search")]
+    calls = ("context", "recall", "search")
+    keys = ["recall@10", "search@10", *(f"{call}:{budget}" for budget in FEW for call in calls)]
+    rows = [row_of(comparison, key) for key in keys]
     yield from grid(
         ["row", "evidence", "answer words", "answers wholly"],
         [[row["key"], *(points(row[measure]) for measure in MEASURES)] for row in rows],
