@@ -137,7 +137,8 @@ class ConversationMemory(Conversation):
         recall_roles: the roles whose turns are recalled; None for all.
         recall_min_words: turns of fewer words are never recalled.
         sitting_gap_hours: a pause longer than this starts a new sitting.
-        signals: weights of signals by name, in place of the defaults.
+        signals: weights of signals by name, in place of the defaults; 0 switches one off. They are `dense`, `lexical`,
+            `window`, `neighbours`, `sitting`, `sitting_words`, `role`, `named`, `date`, `cues`.
         on_judge_error: `"keep"` stores the new fact when the judge fails, `"raise"` raises and stores nothing.
 
     Raises:

@@ -14,5 +14,5 @@ mod tests;
 pub use analyze::{Analyzer, Term, term_hash};
 pub use postings::{Posting, Postings};
 
-/// Version of what [`Analyzer`] gives for a text; stored with the terms.
+/// Version of what is stored of a text's analysis: the terms that [`Analyzer`] gives, and the marks of `rank::language::marks`.
 pub const ANALYSIS_VERSION: i64 = 1;

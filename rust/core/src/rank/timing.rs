@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::blend::{Blend, Columns, PoolSize, blend, pool};
+use super::language::marks::marks;
 use super::query::Query;
 use super::relevance::relevance;
 use super::sample::Sample;
@@ -44,6 +45,17 @@ fn timing_of_scans() {
         let (rows, mut out) = (rows(n, 256), Vec::new());
         best_of_many(&format!("scan of {n} x 256"), || rows.score_into(&query, &mut out));
     }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn timing_of_marks() {
+    let turn =
+        "Yes! We went to the lake near Salzburg last weekend and I finally tried the kayak, remember? It was great.";
+    let language = super::language::Language::of("english");
+    best_of_many("marks of a turn of 20 words", || marks(turn, 0, language));
+    let long = turn.repeat(1000);
+    best_of_many("marks of a thousand of them", || marks(&long, 0, language));
 }
 
 #[test]

@@ -45,7 +45,10 @@ pub fn times(text: &str, words: &[Word], today: i32, sense: Sense, language: Opt
         read = reader.read(&mut times.periods);
         (times.names_date, times.names_time) = (reader.counts_back(), reader.counts_time());
     }
-    let is_read = |start: usize| read.iter().any(|(from, to)| (*from..*to).contains(&start));
+    let is_read = |start: usize| {
+        let after = read.partition_point(|(from, _)| *from <= start);
+        after.checked_sub(1).and_then(|at| read.get(at)).is_some_and(|(_, to)| start < *to)
+    };
     times.periods.extend(in_digits.iter().filter(|(start, _)| !is_read(*start)).map(|(_, period)| *period));
     times.periods.sort_unstable();
     times.periods.dedup();
@@ -198,7 +201,7 @@ impl Reader<'_> {
             return Some((*periods.first()?, end));
         }
         let start = self.words.get(at)?.start;
-        let (_, period) = self.in_digits.iter().find(|(from, _)| *from == start)?;
+        let (_, period) = self.in_digits.get(self.in_digits.binary_search_by_key(&start, |(from, _)| *from).ok()?)?;
         // The words that its digits are cut into.
         let digits = self.words.iter().skip(at).take_while(|word| word.number().is_some()).take(3).count();
         Some((*period, at + digits.max(1)))

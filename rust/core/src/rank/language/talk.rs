@@ -29,8 +29,8 @@ pub struct TalkWords {
     pub our: &'static [&'static str],
     /// What both had ("our last chat").
     pub conversations: &'static [&'static str],
-    /// Ask to repeat, unless one of `instruction` follows ("remind me to call").
-    pub reminders: &'static [&'static str],
+    /// Phrases that ask to repeat or name earlier talk by themselves, unless one of `instruction` follows ("remind me to call").
+    pub phrases: &'static [&'static str],
     pub instruction: &'static [&'static str],
     /// Verbs that have their subject in them: you said, we talked ("recomendaste").
     pub said_alone: &'static [&'static str],
@@ -52,7 +52,7 @@ pub fn names_earlier_talk(words: &[Word], language: Option<&Language>) -> bool {
     let Some(talk) = language.map(|language| &language.talk) else { return false };
     (0..words.len()).any(|at| {
         let (before, from) = words.split_at(at);
-        talk.is_reminder(from)
+        talk.is_phrase(from)
             || talk.is_act(before, from, talk.you, talk.say, talk.said)
             || talk.is_act(before, from, talk.we, talk.talk, talk.talked)
             || from.first().is_some_and(|word| word.is_one_of(talk.said_alone))
@@ -62,8 +62,8 @@ pub fn names_earlier_talk(words: &[Word], language: Option<&Language>) -> bool {
 }
 
 impl TalkWords {
-    fn is_reminder(&self, from: &[Word]) -> bool {
-        let ends = self.reminders.iter().filter_map(|reminder| phrase(from, reminder));
+    fn is_phrase(&self, from: &[Word]) -> bool {
+        let ends = self.phrases.iter().filter_map(|wanted| phrase(from, wanted));
         ends.into_iter().any(|end| !from.get(end).is_some_and(|next| next.is_one_of(self.instruction)))
     }
 
@@ -121,6 +121,12 @@ mod tests {
             "who did you say could fix it",
             "the price you quoted",
             "How much did you promise to take off?",
+            "what was that restaurant you were telling me about",
+            "Didn't you say it was closed?",
+            "which one did you think was better",
+            "What did you come up with for the logo?",
+            "your recipe for lasagne",
+            "the tips I got from you",
         ] {
             assert!(names(text), "{text}");
         }
@@ -134,6 +140,9 @@ mod tests {
             "what did we discuss about the car",
             "we talked about a hotel",
             "we were talking about shoes",
+            "what did we decide about the colour",
+            "in an earlier conversation you gave me a list",
+            "the previous chat was about ferries",
         ] {
             assert!(names(text), "{text}");
         }
@@ -153,6 +162,7 @@ mod tests {
             "where did we go in spring",
             "the place we went to",
             "what did Anna recommend",
+            "how was my last therapy session",
             "which offer did I get",
             "our house",
             "your name",

@@ -45,14 +45,14 @@ impl Signal for Window {
         let mut touched: Vec<usize> = Vec::new();
         for (term, postings) in scene.matches.iter() {
             for posting in postings {
-                for (row, share) in shares.around(scene.thread, posting.row as usize) {
-                    if let Some(tf) = tf.get_mut(row) {
+                shares.around(scene.thread, posting.row as usize, |row, share| {
+                    if let Some(tf) = tf.get_mut(row).filter(|_| share > 0.0) {
                         if *tf == 0.0 {
                             touched.push(row);
                         }
                         *tf += share * posting.tf as f32;
                     }
-                }
+                });
             }
             let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
             for row in touched.drain(..) {
@@ -99,20 +99,22 @@ impl Shares {
         shares
     }
 
-    /// The rows in whose windows this one stands, each with the share of it that it takes.
-    fn around(&self, thread: &Thread, row: usize) -> impl Iterator<Item = (usize, f32)> {
+    /// Visits the rows in whose windows this one stands, each with the share of it that it takes.
+    fn around(&self, thread: &Thread, row: usize, mut visit: impl FnMut(usize, f32)) {
         let of = |shares: &[f32], row: usize| shares.get(row).copied().unwrap_or(0.0);
-        let (left, right) = (thread.previous(row), thread.next(row));
-        let left_after = left.and_then(|row| thread.previous(row));
-        let right_after = right.and_then(|row| thread.next(row));
-        let windows = [
-            Some((row, 1.0)),
-            left.map(|left| (left, of(&self.next, left))),
-            right.map(|right| (right, of(&self.next, row))),
-            left_after.map(|left| (left, of(&self.after, left))),
-            right_after.map(|right| (right, of(&self.after, row))),
-        ];
-        windows.into_iter().flatten().filter(|(_, share)| *share > 0.0)
+        visit(row, 1.0);
+        if let Some(left) = thread.previous(row) {
+            visit(left, of(&self.next, left));
+            if let Some(left_after) = thread.previous(left) {
+                visit(left_after, of(&self.after, left_after));
+            }
+        }
+        if let Some(right) = thread.next(row) {
+            visit(right, of(&self.next, row));
+            if let Some(right_after) = thread.next(right) {
+                visit(right_after, of(&self.after, row));
+            }
+        }
     }
 }
 
