@@ -1,4 +1,4 @@
-//! A conversation about the topic: `mm` of the mean of the sitting's three best.
+//! A conversation about the topic: `mm` of the mean of the sitting's three best, in full from eleven sittings on.
 use super::{Signal, Stage};
 use crate::rank::min_max::min_max;
 use crate::rank::scene::Scene;
@@ -29,7 +29,19 @@ impl Signal for Sitting {
         let mean = |sitting: &u32| best.get(*sitting as usize).map_or(0.0, Best::mean);
         let mut values: Vec<f32> = scene.thread.sitting().iter().map(mean).collect();
         min_max(&mut values);
+        tell_by_number(&mut values, scene.thread.sittings());
         values
+    }
+}
+
+/// The sittings from which on the best one says all it can.
+const ENOUGH: f32 = 10.0;
+
+/// Of two or three sittings one is always the best, whatever the query: `min(1, (sittings - 1) / 10)` of each value.
+pub(super) fn tell_by_number(values: &mut [f32], sittings: usize) {
+    let share = (sittings.saturating_sub(1) as f32 / ENOUGH).min(1.0);
+    for value in values {
+        *value *= share;
     }
 }
 
@@ -79,7 +91,23 @@ mod tests {
                 means[row] = mean;
             }
         }
-        textbook_mm(&means)
+        textbook_tell(textbook_mm(&means), sample)
+    }
+
+    fn textbook_tell(values: Vec<f64>, sample: &Sample) -> Vec<f64> {
+        let share = ((sample.textbook_sittings().len() as f64 - 1.0) / 10.0).min(1.0);
+        values.into_iter().map(|value| value * share).collect()
+    }
+
+    #[test]
+    fn of_few_sittings_the_best_says_little() {
+        let told = |sittings: usize| {
+            let mut values = [1.0];
+            tell_by_number(&mut values, sittings);
+            values[0]
+        };
+        assert!(told(1) == 0.0 && (told(2) - 0.1).abs() < 1e-6 && (told(6) - 0.5).abs() < 1e-6);
+        assert!(told(11) >= 1.0 && told(500) <= 1.0);
     }
 
     #[test]
