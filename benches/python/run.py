@@ -69,12 +69,8 @@ def measure_facade(db: Any, rows: Rows, vectors: KnownVectors, folder: Path) -> 
     picked = [sessions[number % len(sessions)] for number in range(QUERIES)]
     for session in dict.fromkeys(picked):
         db.recall(queries[0], session=session, min_relevance=None)
-    recall = floors.median_us(
-        lambda run: db.recall(queries[run], session=picked[run], min_relevance=None), QUERIES
-    )
-    context = floors.median_us(
-        lambda run: db.context(queries[run], session=picked[run], min_relevance=None), QUERIES
-    )
+    recall = floors.median_us(lambda run: db.recall(queries[run], session=picked[run], min_relevance=None), QUERIES)
+    context = floors.median_us(lambda run: db.context(queries[run], session=picked[run], min_relevance=None), QUERIES)
     remember, floor = floors.write_beside(
         folder, ROW_BYTES, lambda run: db.remember(writes[run], session=picked[run]), WRITES
     )
