@@ -132,6 +132,7 @@ def _context(db: retentive.Collection, question: Question, way: Way) -> Found:
         limit=way.limit,
         now=question.now,
         min_relevance=None,
+        excerpt=None,  # a label says nothing of what an excerpt leaves out
     )
     return block.retrieved, block.token_estimate
 
