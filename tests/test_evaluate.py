@@ -8,13 +8,13 @@ import pytest
 
 import retentive
 from retentive.embedders import HashEmbedder
-from retentive.evaluate import Settings, Way, figures, locomo, longmemeval, measure, table, ways
+from retentive.evaluate import Run, Settings, Way, figures, locomo, longmemeval, markdown, measure, measure_runs, ways
 from retentive.evaluate.__main__ import main
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import TokenVectors, embedder_for
 from retentive.evaluate.progress import Progress
-from retentive.evaluate.report import _grid
 from retentive.evaluate.surroundings import installed_version
+from retentive.evaluate.tables import grid
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
@@ -152,8 +152,8 @@ def test_first_keeps_that_many_questions_in_order(locomo_file):
 
 def test_evidence_is_the_share_of_the_labelled_turns_that_came_back(locomo_file, settings):
     dataset = locomo.load(locomo_file)
-    everything = measure(dataset, [Way("recall", limit=5), Way("search", limit=5)], settings)
-    assert [outcome.evidence for outcome in everything] == [1.0] * 6
+    everything = measure(dataset, [Way(call, limit=5) for call in ("recall", "search", "cosine")], settings)
+    assert [outcome.evidence for outcome in everything] == [1.0] * 9
     one = measure(dataset, [Way("recall", limit=1)], settings)
     assert one[1].labels == 2
     assert one[1].evidence in {0.0, 0.5}
@@ -161,10 +161,27 @@ def test_evidence_is_the_share_of_the_labelled_turns_that_came_back(locomo_file,
 
 
 def test_budget_rows_stay_inside_the_budget(locomo_file, settings):
-    outcomes = measure(locomo.load(locomo_file), ways([], [40]), settings)
-    assert {outcome.way.method for outcome in outcomes} == {"context", "recall", "search"}
+    rows = [way for way in ways([], [40]) if way.token_budget]
+    outcomes = measure(locomo.load(locomo_file), rows, settings)
+    assert {outcome.way.call for outcome in outcomes} == {"context", "excerpts", "recall", "search", "cosine"}
     assert all(outcome.tokens <= 40 for outcome in outcomes)
     assert any(outcome.memories > 0 for outcome in outcomes)
+
+
+def test_default_calls_are_the_first_rows_and_pass_nothing_but_the_session_and_the_time(locomo_file, settings):
+    first, second, *_ = ways([1], [40])
+    assert (first.key, second.key) == ("recall-default", "context-default")
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        for verb in ("recall", "context"):
+            real = getattr(retentive.Collection, verb)
+            patch.setattr(
+                retentive.Collection,
+                verb,
+                lambda db, *args, real=real, **options: seen.append(sorted(options)) or real(db, *args, **options),
+            )
+        measure(locomo.load(locomo_file).first(1), [first, second], settings)
+    assert seen == [["now", "session"]] * 2
 
 
 def test_overridden_signals_reach_the_ranking(locomo_file):
@@ -178,7 +195,7 @@ def test_overridden_signals_reach_the_ranking(locomo_file):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retentive, "ConversationMemory", Spy)
         measure(locomo.load(locomo_file), [Way("recall", limit=1)], Settings(HashEmbedder(64), {"role": 0.0}))
-    assert seen[-1] == {"signals": {"role": 0.0}}
+    assert seen[-1]["signals"] == {"role": 0.0}
 
 
 def test_measure_reports_progress_up_to_the_last_question(locomo_file, settings):
@@ -213,20 +230,19 @@ def test_progress_draws_and_clears_a_line_on_a_terminal():
     assert terminal.written.endswith("\r\x1b[2K")
 
 
-def test_table_is_markdown_with_all_rows_and_categories(locomo_file, settings):
-    rows = ways([1], [40])
+def test_tables_are_markdown_with_all_rows_and_categories(locomo_file, settings):
     dataset = locomo.load(locomo_file)
-    surroundings = {"embedder": {"name": "hash-64", "dimension": 64}, "retentive": {"version": "1"}}
-    text = table(figures(dataset, rows, measure(dataset, rows, settings), surroundings))
+    measured = measure_runs(dataset, [Run("plain", settings, ways([1], [40]))])
+    text = markdown(figures(dataset, measured, {}))
     grids = [line for line in text.splitlines() if line.startswith("|")]
-    assert sum("recall" in line for line in grids) >= 2
+    assert sum("| recall" in line for line in grids) == 6
     assert all(line.endswith("|") for line in grids)
-    assert any(line.startswith("| multi-hop") for line in grids)
-    assert len({len(line) for line in grids[:7]}) == 1
+    assert "multi-hop (1)" in text
+    assert len({len(line) for line in grids[:12]}) == 1
 
 
 def test_grid_puts_numbers_to_the_right():
-    assert _grid(["name", "n"], [["a", "1"], ["b", "12"]]) == [
+    assert grid(["name", "n"], [["a", "1"], ["b", "12"]]) == [
         "| name |  n |",
         "|------|---:|",
         "| a    |  1 |",
@@ -238,31 +254,39 @@ def test_command_writes_raw_figures_as_json(locomo_file, tmp_path, capsys):
     out = tmp_path / "figures.json"
     arguments = ["locomo", "--data", str(locomo_file), "--embedder", "hash:64", "--top", "1", "3", "--budget", "40"]
     assert main([*arguments, "--json", str(out)]) == 0
-    assert "evidence recall" in capsys.readouterr().out
+    assert "answers wholly" in capsys.readouterr().out
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["dataset"]["questions"] == 3
     assert result["dataset"]["turns"] == 5
-    assert result["embedder"] == {"name": "hash-64", "dimension": 64}
     assert result["retentive"]["version"] == installed_version()
     assert {"cpu", "cores", "python", "system"} <= set(result["machine"])
     assert result["settings"]["top"] == [1, 3]
-    keys = ["recall@1", "search@1", "recall@3", "search@3", "context:40", "recall:40", "search:40"]
-    assert [row["key"] for row in result["rows"]] == keys
-    for row in result["rows"]:
+    (run,) = result["runs"]
+    assert run["embedder"]["name"] == "hash-64"
+    keys = ["recall-default", "context-default"]
+    keys += [f"{call}@{top}" for top in (1, 3) for call in ("recall", "search", "cosine")]
+    keys += [f"{call}:40" for call in ("context", "excerpts", "recall", "search", "cosine")]
+    assert [row["key"] for row in run["rows"]] == keys
+    for row in run["rows"]:
         assert {"evidence_recall", "tokens", "memories", "milliseconds", "by_category"} <= set(row)
         total = sum(part["questions"] for part in row["by_category"].values())
         assert total == row["questions"] == 3
+        assert row["evidence_recall"]["low"] <= row["evidence_recall"]["mean"] <= row["evidence_recall"]["high"]
     assert [question["id"] for question in result["questions"]] == ["conv-1:0", "conv-1:1", "conv-1:2"]
-    assert list(result["questions"][0]["rows"]) == keys
-    assert "kayak" not in out.read_text(encoding="utf-8")
+    assert list(result["questions"][0]["runs"]["hash-64"]) == keys
+    written = out.read_text(encoding="utf-8")
+    assert "kayak" not in written
+    assert str(locomo_file.parent) not in written
 
 
 def test_mean_in_the_figures_is_the_mean_of_the_questions(locomo_file, tmp_path):
     out = tmp_path / "figures.json"
-    assert main(["locomo", "--data", str(locomo_file), "--embedder", "hash", "--top", "1", "--json", str(out)]) == 0
+    assert main(["locomo", "--data", str(locomo_file), "--embedder", "hash:64", "--top", "1", "--json", str(out)]) == 0
     result = json.loads(out.read_text(encoding="utf-8"))
-    shares = [question["rows"]["recall@1"]["found"] / question["labels"] for question in result["questions"]]
-    assert result["rows"][0]["evidence_recall"] == pytest.approx(sum(shares) / len(shares))
+    questions = [(question["labels"], question["runs"]["hash-64"]["recall@1"]) for question in result["questions"]]
+    shares = [row["found"] / labels for labels, row in questions]
+    row = next(row for row in result["runs"][0]["rows"] if row["key"] == "recall@1")
+    assert row["evidence_recall"]["mean"] == pytest.approx(sum(shares) / len(shares))
 
 
 def test_command_runs_longmemeval_with_the_default_sizes(longmemeval_file, capsys):
@@ -342,6 +366,12 @@ def test_missing_file_is_a_usage_error(tmp_path, capsys):
         ("--embedder", "vectors.npz", "--tokenizer"),
         ("--json", "absent/figures.json", "no folder absent"),
         ("--json", ".", "is a folder"),
+        ("--markdown", "absent/tables.md", "no folder absent"),
+        ("--plot", "curve.svg", "two or more of --budget"),
+        ("--ablate", "charm", "there is no signal 'charm', expected one of dense"),
+        ("--signals", "charm=1", "there is no signal 'charm', expected one of dense"),
+        ("--signals", "recency=1", "there is no signal 'recency', expected one of dense"),
+        ("--facts", "observation", "no observation lists"),
     ],
 )
 def test_unusable_option_is_a_usage_error_before_anything_runs(option, value, expected, locomo_file, capsys):
@@ -360,6 +390,8 @@ def test_unusable_option_is_a_usage_error_before_anything_runs(option, value, ex
         ["locomo", "--data", "x", "--limit", "-1"],
         ["locomo", "--data", "x", "--signals", "role"],
         ["locomo", "--data", "x", "--signals", "role=much"],
+        ["locomo", "--data", "x", "--facts", "summary"],
+        ["locomo", "--data", "x", "--peer", "excel"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments, capsys):
@@ -404,10 +436,12 @@ def test_token_vectors_from_a_missing_file_is_an_error_that_names_it(tmp_path):
 def test_shared_data_with_a_limit_finds_most_of_the_evidence(dataset, file, tmp_path):
     out = tmp_path / "figures.json"
     assert main([dataset, "--data", str(SHARED / "data" / file), "--limit", "20", "--json", str(out)]) == 0
-    rows = {row["key"]: row for row in json.loads(out.read_text(encoding="utf-8"))["rows"]}
+    result = json.loads(out.read_text(encoding="utf-8"))
+    rows = {row["key"]: row for row in result["runs"][0]["rows"]}
     assert rows["recall@10"]["questions"] == 20
-    assert rows["context:1500"]["evidence_recall"] > 0.6
-    assert rows["context:1500"]["tokens"] <= 1500
+    assert rows["context:1500"]["evidence_recall"]["mean"] > 0.6
+    assert rows["context:1500"]["tokens"]["high"] <= 1500
+    assert rows["context:1500"]["evidence_recall"]["mean"] > rows["cosine:1500"]["evidence_recall"]["mean"] - 0.05
 
 
 @pytest.mark.shared

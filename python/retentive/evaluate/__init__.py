@@ -6,22 +6,28 @@
 The data sets are not part of the package; `docs/evaluation.md` says what is measured and where they come from.
 """
 
-from retentive.evaluate.conversations import Conversation, DataError, Dataset, Question, Turn
-from retentive.evaluate.measure import Answer, Outcome, Settings, Way, measure, ways
-from retentive.evaluate.report import figures, table
+from retentive.evaluate.conversations import Conversation, DataError, Dataset, Fact, Question, Turn
+from retentive.evaluate.measure import Measured, Outcome, Run, Settings, measure, measure_runs
+from retentive.evaluate.report import figures
+from retentive.evaluate.tables import markdown
+from retentive.evaluate.ways import Answer, Way, ways
 
 __all__ = [
     "Answer",
     "Conversation",
     "DataError",
     "Dataset",
+    "Fact",
+    "Measured",
     "Outcome",
     "Question",
+    "Run",
     "Settings",
     "Turn",
     "Way",
     "figures",
+    "markdown",
     "measure",
-    "table",
+    "measure_runs",
     "ways",
 ]

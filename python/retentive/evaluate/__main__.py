@@ -1,125 +1,130 @@
-"""`python -m retentive.evaluate locomo|longmemeval --data FILE`: exit code 0, or 2 for what was asked wrongly."""
+"""`python -m retentive.evaluate locomo|longmemeval --data FILE`.
+
+Exit code 0; 1 when a peer could not be measured (all else was); 2 for what was asked wrongly; 130 when interrupted.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
-from retentive.evaluate.embedder import ACCEPTED, embedder_for
-from retentive.evaluate.measure import Settings, measure, ways
+from retentive.evaluate.embedder import embedder_for
+from retentive.evaluate.measure import measure_runs
+from retentive.evaluate.options import UsageError, check, parser
+from retentive.evaluate.peers import Peer, environments_in, measure_peer
+from retentive.evaluate.plan import RECENCY, plan, signal_names
+from retentive.evaluate.plot import svg
 from retentive.evaluate.progress import Progress
-from retentive.evaluate.report import figures, table
+from retentive.evaluate.report import figures
 from retentive.evaluate.surroundings import describe
+from retentive.evaluate.tables import markdown
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
+
+    from retentive.embedders import Embedder
+    from retentive.evaluate.conversations import Dataset
+    from retentive.evaluate.measure import Measured, Run
 
 LOADERS = {"locomo": locomo.load, "longmemeval": longmemeval.load}
 
+PEER_FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    wanted = parser(sorted(LOADERS))
+    options = wanted.parse_args(arguments)
     try:
         return _run(options)
     except (DataError, UsageError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{wanted.prog}: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
-class UsageError(ValueError):
-    """An option has a value that cannot be used."""
-
-
 def _run(options: argparse.Namespace) -> int:
-    destination = _destination(options.json)
-    try:
-        embedder = embedder_for(options.embedder, options.tokenizer)
-    except ValueError as error:
-        raise UsageError(f"--embedder: {error}") from error
-    settings = Settings(embedder, dict(options.signals))
-    dataset = LOADERS[options.dataset](options.data).first(options.limit)
+    check(options)
+    options.top, options.budget = list(dict.fromkeys(options.top)), list(dict.fromkeys(options.budget))
+    embedders = [_embedder(spec, options) for spec in dict.fromkeys(options.embedder)]
+    ablate = _ablated(options)
+    dataset: Dataset = LOADERS[options.dataset](options.data).first(options.limit)
     if dataset.questions == 0:
         raise DataError(f"{options.data} has no question with labelled turns: there is nothing to measure")
-    tops, budgets = dict.fromkeys(options.top), dict.fromkeys(options.budget)
-    rows = ways(tops, budgets)
+    if options.facts is not None and dataset.facts == 0:
+        raise DataError(f"{options.data} has no observation lists: there are no facts to remember")
+    runs, compared = plan(
+        embedders,
+        dict(options.signals),
+        options.top,
+        options.budget,
+        ablate=ablate,
+        facts=options.facts is not None,
+        protocol=options.dataset == "longmemeval",
+    )
     with Progress() as progress:
-        outcomes = measure(dataset, rows, settings, progress)
-    result = figures(dataset, rows, outcomes, describe(settings, list(tops), list(budgets), options.limit))
-    print(table(result))
-    if destination is not None:
-        destination.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+        measured = measure_runs(dataset, runs, progress)
+    peers = _peers(options, dataset, [result for result in measured if _is_base(result.run, compared)])
+    _write(options, figures(dataset, measured, describe(options), compared, peers))
+    return PEER_FAILED if any(peer.error is not None for peer in peers) else 0
 
 
-def _destination(path: Path | None) -> Path | None:
-    """Find out before the run, not after it, that the figures have nowhere to go."""
-    if path is None:
-        return None
-    if path.is_dir():
-        raise UsageError(f"--json: {path} is a folder, expected a file name")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"--json: there is no folder {path.parent} to write {path.name} into")
-    return path
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m retentive.evaluate",
-        description="How much of the labelled evidence is in what recall, context and plain search hand back.",
-    )
-    parser.add_argument("dataset", choices=sorted(LOADERS), help="which format the file has")
-    parser.add_argument("--data", required=True, type=Path, metavar="FILE", help="the data set's JSON file")
-    parser.add_argument(
-        "--limit", type=_positive, metavar="N", help="only the first N questions that have labelled evidence"
-    )
-    parser.add_argument(
-        "--top", type=_positive, nargs="+", default=[10], metavar="K", help="numbers of memories (default: 10)"
-    )
-    parser.add_argument(
-        "--budget", type=_positive, nargs="+", default=[1500], metavar="B", help="token budgets (default: 1500)"
-    )
-    parser.add_argument("--embedder", default="static", metavar="NAME", help=f"{ACCEPTED} (default: static)")
-    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json that token vectors belong to")
-    parser.add_argument(
-        "--signals", type=_signal, nargs="+", default=[], metavar="NAME=WEIGHT", help="weights to change, as role=0"
-    )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the raw figures there")
-    return parser
-
-
-def _positive(text: str) -> int:
+def _embedder(spec: str, options: argparse.Namespace) -> Embedder:
     try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return number
+        return embedder_for(spec, options.tokenizer)
+    except ValueError as error:
+        raise UsageError(f"--embedder: {error}") from error
 
 
-def _signal(text: str) -> tuple[str, float]:
-    name, separator, weight = text.partition("=")
-    try:
-        return (name, float(weight)) if name and separator else _refuse_signal(text)
-    except ValueError:
-        return _refuse_signal(text)
+def _ablated(options: argparse.Namespace) -> Sequence[str]:
+    signals = signal_names()
+    removable = (*signals, RECENCY)
+    _known("--signals", [name for name, _ in options.signals], signals)
+    _known("--ablate", options.ablate or (), removable)
+    return () if options.ablate is None else options.ablate or removable
 
 
-def _refuse_signal(text: str) -> tuple[str, float]:
-    raise argparse.ArgumentTypeError(f"{text!r} is not NAME=WEIGHT, as role=0.2")
+def _known(option: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{option}: there is no signal {name!r}, expected one of {', '.join(known)}")
+
+
+def _is_base(run: Run, compared: Sequence[tuple[str, str]]) -> bool:
+    return run.name not in {name for name, _ in compared}
+
+
+def _peers(options: argparse.Namespace, dataset: Dataset, bases: Sequence[Measured]) -> list[Peer]:
+    peers: list[Peer] = []
+    if not options.peer:
+        return peers
+    with environments_in(options.peer_cache) as folder:
+        for name in dict.fromkeys(options.peer):
+            for base in bases:
+                print(f"asking {name} with the vectors of {base.run.name}", file=sys.stderr)
+                peers.append(measure_peer(name, dataset, base, options.top, options.budget, folder))
+    return peers
+
+
+def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    tables = markdown(result)
+    print(tables)
+    drawing = svg(result)
+    for path, text in (
+        (options.markdown, f"{tables}\n"),
+        (options.plot, drawing),
+        (options.json, json.dumps(result, indent=1, ensure_ascii=False) + "\n"),
+    ):
+        if path is not None and text is not None:
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,12 +24,23 @@ class DataError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Something said: `id` is the data set's own name for it, unique in its conversation."""
+    """Something said: `id` is the data set's own name for it, unique in its conversation, as `session` is."""
 
     id: str
     text: str
     role: str
     timestamp: datetime
+    name: str | None = None
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What somebody noted down from turns: `cites` are their ids, `timestamp` is that of the newest."""
+
+    text: str
+    timestamp: datetime
+    cites: frozenset[str]
     name: str | None = None
 
 
@@ -42,26 +53,33 @@ class Question:
     category: str
     evidence: frozenset[str]
     now: datetime
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One memory: its turns, oldest first, and what is asked of it."""
+    """One memory: its turns, oldest first, what is asked of it, and the facts that the data set noted down."""
 
     id: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A file, read: `skipped` counts the questions that are not measured, by reason."""
+    """A file, read.
+
+    `skipped` counts the questions that are not measured, by reason. `literal` are the categories whose gold answers are
+    worded as in the conversation: only there does an answer whose every word stands in the block mean something.
+    """
 
     name: str
     file: str
     sha256: str
     conversations: tuple[Conversation, ...]
     skipped: Mapping[str, int]
+    literal: frozenset[str] = frozenset()
 
     @property
     def questions(self) -> int:
@@ -72,6 +90,11 @@ class Dataset:
     def turns(self) -> int:
         """How many turns are remembered, over all conversations."""
         return sum(len(conversation.turns) for conversation in self.conversations)
+
+    @property
+    def facts(self) -> int:
+        """How many facts the data set has, over all conversations."""
+        return sum(len(conversation.facts) for conversation in self.conversations)
 
     def first(self, limit: int | None) -> Dataset:
         """Keep the first `limit` questions in the file's order and the conversations they are asked of."""

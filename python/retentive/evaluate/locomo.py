@@ -12,6 +12,7 @@ from retentive.evaluate.conversations import (
     Conversation,
     DataError,
     Dataset,
+    Fact,
     Question,
     Turn,
     entries,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 """What is measured; category 5 asks about things never said, so it has no evidence to find."""
+
+LITERAL = frozenset({"multi-hop", "single-hop"})
+"""The others ask for a date or an inference, whose words nobody said."""
 
 ADVERSARIAL = 5
 
@@ -45,7 +49,7 @@ def load(path: Path) -> Dataset:
         _conversation(entry, str(entry.get("sample_id", index)), skipped)
         for index, entry in enumerate(entries(content, path, ("conversation", "qa"), _WHAT))
     )
-    return Dataset("locomo", path.name, digest, conversations, dict(skipped))
+    return Dataset("locomo", path.name, digest, conversations, dict(skipped), LITERAL)
 
 
 def evidence_ids(evidence: list[Any]) -> list[str]:
@@ -66,7 +70,7 @@ def _conversation(entry: dict[str, Any], sample: str, skipped: Counter[str]) -> 
     turns = tuple(turn for number in numbers for turn in _session(sessions, number, sample))
     if not turns:
         raise DataError(f"the sessions of {sample} hold no turns: expected {_WHAT}")
-    return Conversation(sample, turns, _questions(entry, sample, turns, skipped))
+    return Conversation(sample, turns, _questions(entry, sample, turns, skipped), _observations(entry, sample, turns))
 
 
 def _session(sessions: dict[str, Any], number: int, sample: str) -> list[Turn]:
@@ -79,7 +83,7 @@ def _session(sessions: dict[str, Any], number: int, sample: str) -> list[Turn]:
         if text.strip():
             name = expect(said.get("speaker"), str, f"speaker of {place}")
             moment = start + timedelta(seconds=TURN_SECONDS * index)
-            turns.append(Turn(_turn_id(said, place), text, "user", moment, name))
+            turns.append(Turn(_turn_id(said, place), text, "user", moment, name, str(number)))
     return turns
 
 
@@ -121,5 +125,27 @@ def _questions(
             skipped["without labelled turns"] += 1
             continue
         text = expect(asked.get("question"), str, f"question of {where}")
-        questions.append(Question(f"{sample}:{index}", text, CATEGORIES[category], frozenset(labels), now))
+        answer = str(asked.get("answer", ""))  # years are numbers in the file
+        questions.append(Question(f"{sample}:{index}", text, CATEGORIES[category], frozenset(labels), now, answer))
     return tuple(questions)
+
+
+def _observations(entry: dict[str, Any], sample: str, turns: tuple[Turn, ...]) -> tuple[Fact, ...]:
+    """Return what LoCoMo's authors had noted down of each session; one that cites no turn of the file is left out."""
+    times = {turn.id: turn.timestamp for turn in turns}
+    facts: list[Fact] = []
+    for session, by_speaker in expect(entry.get("observation", {}), dict, f"observation of {sample}").items():
+        for speaker, noted in expect(by_speaker, dict, f"{session} of {sample}").items():
+            for index, pair in enumerate(expect(noted, list, f"{session} of {sample}")):
+                text, cited = _observation(pair, f"observation {index} of {speaker} in {session} of {sample}")
+                cites = frozenset(times.keys() & set(evidence_ids(cited)))
+                if text.strip() and cites:
+                    facts.append(Fact(text, max(times[turn] for turn in cites), cites, speaker))
+    return tuple(sorted(facts, key=lambda fact: fact.timestamp))
+
+
+def _observation(pair: object, place: str) -> tuple[str, list[Any]]:
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise DataError(f"{place} is {pair!r}, expected a text and the turns it cites")
+    text, cited = pair
+    return expect(text, str, place), cited if isinstance(cited, list) else [cited]

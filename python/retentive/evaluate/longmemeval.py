@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _WHAT = "LongMemEval: objects with `question_id`, `question`, `question_date`, `haystack_sessions`, `haystack_dates`"
 _FIELDS = ("question_id", "question", "question_type", "question_date", "haystack_sessions", "haystack_dates")
 _ABSTENTION = "_abs"
+# The others ask for a count, a span of time or a preference, whose words nobody said.
+_LITERAL = frozenset({"single-session-user", "single-session-assistant", "knowledge-update"})
 _WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
 
 
@@ -47,7 +49,7 @@ def load(path: Path) -> Dataset:
             skipped["without labelled turns"] += 1
             continue
         conversations.append(Conversation(identity, turns, (_question(entry, identity, labels),)))
-    return Dataset("longmemeval", path.name, digest, tuple(conversations), dict(skipped))
+    return Dataset("longmemeval", path.name, digest, tuple(conversations), dict(skipped), _LITERAL)
 
 
 def _question(entry: dict[str, Any], identity: str, labels: frozenset[str]) -> Question:
@@ -57,6 +59,7 @@ def _question(entry: dict[str, Any], identity: str, labels: frozenset[str]) -> Q
         expect(entry["question_type"], str, f"question_type of {identity}"),
         labels,
         _date(entry["question_date"], f"question_date of {identity}"),
+        str(entry.get("answer", "")),  # counts are numbers in the file
     )
 
 
@@ -85,7 +88,9 @@ def _session(session: object, number: int, start: datetime, identity: str) -> li
         if text.strip():
             role = expect(said.get("role"), str, f"role of {place}")
             moment = start + timedelta(seconds=TURN_SECONDS * index)
-            turns.append((Turn(f"{number}:{index}", text, role, moment), said.get("has_answer") is True))
+            turns.append(
+                (Turn(f"{number}:{index}", text, role, moment, session=str(number)), said.get("has_answer") is True)
+            )
     return turns
 
 

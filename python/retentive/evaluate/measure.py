@@ -1,65 +1,62 @@
-"""Remembers each conversation, asks its questions in every way, and notes how much of the evidence came back."""
+"""Remembers each conversation, asks its questions in every way, and notes what came back of evidence and answer."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import retentive
+from retentive.evaluate import protocol
+from retentive.evaluate.recorded import Recorded
+from retentive.evaluate.ways import SESSION, Answer, Way, ask
+from retentive.evaluate.words import answer_stems, stems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from retentive.embedders import Embedder
     from retentive.evaluate.conversations import Conversation, Dataset, Question
 
-    Found = tuple[Sequence[retentive.Result], int]
+    Progress = Callable[[int, int], None]
 
-SESSION = "conversation"
-"""Every turn goes into one session: sittings are found by the gap in time, as in a product."""
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A call under measurement: `method` with either a limit or a token budget."""
-
-    method: str
-    limit: int | None = None
-    token_budget: int | None = None
-
-    @property
-    def key(self) -> str:
-        """What the way is called in the figures, as `recall@10` or `context:1500`."""
-        return f"{self.method}@{self.limit}" if self.token_budget is None else f"{self.method}:{self.token_budget}"
+CITES = "cites"
+"""The key of a fact's metadata that has the ids of the turns it was noted down from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How memory is set up: the embedder, and weights of signals that differ from the defaults."""
+    """How memory is set up: the embedder, what differs from the defaults, and whether facts stand beside the turns."""
 
     embedder: Embedder
     signals: Mapping[str, float] = field(default_factory=dict)
+    recency_weight: float | None = None
+    facts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one call handed back: the ids of its turns, its tokens, and the time it took."""
+class Run:
+    """Settings under measurement, by name, and the ways they are asked in. `protocol`: by LongMemEval's own, too."""
 
-    ids: tuple[str, ...]
-    tokens: int
-    seconds: float
+    name: str
+    settings: Settings
+    rows: tuple[Way, ...]
+    protocol: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question, asked in one way: `found` of `labels` labelled turns were in the answer."""
+    """One question, asked in one way.
+
+    `found` of `labels` labelled turns were in the answer, and `stood` of the gold answer's `stems`.
+    """
 
     question: str
     category: str
     way: Way
     found: int
     labels: int
+    stood: int
+    stems: int
     memories: int
     tokens: int
     seconds: float
@@ -70,84 +67,89 @@ class Outcome:
         return self.found / self.labels
 
 
-def ways(tops: Iterable[int], budgets: Iterable[int]) -> tuple[Way, ...]:
-    """Return the rows of a run: recall beside search at each size, and a context block beside both at each budget."""
-    by_count = [Way(method, limit=top) for top in tops for method in ("recall", "search")]
-    by_budget = [Way(method, token_budget=size) for size in budgets for method in ("context", "recall", "search")]
-    return tuple(by_count + by_budget)
+@dataclass(slots=True)
+class Measured:
+    """What a run came to: one outcome for each question and way, and one by LongMemEval's protocol where asked for."""
+
+    run: Run
+    outcomes: list[Outcome] = field(default_factory=list)
+    protocol: list[protocol.Outcome] = field(default_factory=list)
+    embedding_seconds: list[float] = field(default_factory=list)
 
 
 def measure(
-    dataset: Dataset, rows: Sequence[Way], settings: Settings, progress: Callable[[int, int], None] | None = None
+    dataset: Dataset, rows: Sequence[Way], settings: Settings, progress: Progress | None = None
 ) -> list[Outcome]:
-    """Ask every question of a data set in every way.
-
-    Args:
-        dataset: what to ask, and of which conversations.
-        rows: the calls to measure.
-        settings: the embedder and the weights.
-        progress: told how many questions are done, of how many.
+    """Ask every question of a data set in every way, with one setup; see `measure_runs`.
 
     Returns:
         One outcome for each question and way, in order.
     """
-    outcomes: list[Outcome] = []
-    done = 0
+    return measure_runs(dataset, [Run("", settings, tuple(rows))], progress)[0].outcomes
+
+
+def measure_runs(dataset: Dataset, runs: Sequence[Run], progress: Progress | None = None) -> list[Measured]:
+    """Ask every question of a data set in every way of every run.
+
+    Args:
+        dataset: what to ask, and of which conversations.
+        runs: the settings, and the calls to measure with them. Those that share an embedder share a collection.
+        progress: told how many questions are done, of how many, over all runs.
+
+    Returns:
+        What each run came to, in the order of `runs`.
+    """
+    measured = [Measured(run) for run in runs]
+    total, done = dataset.questions * len(runs), 0
     for conversation in dataset.conversations:
-        with retentive.Collection("evaluate", embedder=settings.embedder) as db:
-            turn_of = _remember(db, conversation, settings)
-            for question in conversation.questions:
-                outcomes += [_outcome(question, way, ask(db, question, way), turn_of) for way in rows]
+        for embedder in {id(run.settings.embedder): run.settings.embedder for run in runs}.values():
+            for _ in _conversation(conversation, embedder, measured):
                 done += 1
                 if progress is not None:
-                    progress(done, dataset.questions)
-    return outcomes
+                    progress(done, total)
+    return measured
 
 
-def ask(db: retentive.Collection, question: Question, way: Way) -> Answer:
-    """Put one question to the memory in one way."""
-    start = time.perf_counter()
-    items, tokens = _CALLS[way.method](db, question, way)
-    return Answer(tuple(item.id for item in items), tokens, time.perf_counter() - start)
+def _conversation(conversation: Conversation, embedder: Embedder, measured: Sequence[Measured]) -> Iterator[None]:
+    """Run what belongs to an embedder over a conversation: first on its turns, then with the facts beside them."""
+    recorded = Recorded(embedder)
+    mine = [result for result in measured if result.run.settings.embedder is embedder]
+    with retentive.Collection("evaluate", embedder=recorded) as db:
+        turns_of = _remember_turns(db, conversation)
+        for result in sorted(mine, key=lambda result: result.run.settings.facts):
+            if result.run.settings.facts and len(turns_of) == len(conversation.turns):
+                turns_of |= _remember_facts(db, conversation)
+            for question in conversation.questions:
+                _ask(db, question, result, turns_of, conversation)
+                yield
+    mine[0].embedding_seconds += recorded.query_seconds
 
 
-def _recall(db: retentive.Collection, question: Question, way: Way) -> Found:
-    results = db.recall(
-        question.text,
-        session=SESSION,
-        limit=way.limit,
-        token_budget=way.token_budget,
-        now=question.now,
-        min_relevance=None,
-    )
-    return results, results.token_estimate
+def _ask(
+    db: retentive.Collection,
+    question: Question,
+    result: Measured,
+    turns_of: Mapping[str, frozenset[str]],
+    conversation: Conversation,
+) -> None:
+    db.embedder.embed_query(question.text)  # so that no call's time has the embedding in it
+    db.memory = _memory(db, result.run.settings)
+    for way in result.run.rows:
+        result.outcomes.append(judged(question, way, ask(db, question, way), turns_of))
+    if result.run.protocol:
+        outcome = protocol.measured(db, question, conversation, turns_of)
+        result.protocol += [] if outcome is None else [outcome]
 
 
-def _context(db: retentive.Collection, question: Question, way: Way) -> Found:
-    block = db.context(
-        question.text,
-        session=SESSION,
-        token_budget=way.token_budget or 0,
-        recent_turns=0,
-        limit=way.limit,
-        now=question.now,
-        min_relevance=None,
-    )
-    return block.retrieved, block.token_estimate
+def _memory(db: retentive.Collection, settings: Settings) -> retentive.ConversationMemory:
+    memory = retentive.ConversationMemory(db, signals=dict(settings.signals))
+    if settings.recency_weight is not None:
+        memory.recency_weight = settings.recency_weight
+    return memory
 
 
-def _search(db: retentive.Collection, question: Question, way: Way) -> Found:
-    results = db.search(question.text, limit=way.limit, token_budget=way.token_budget, session=SESSION)
-    return results, results.token_estimate
-
-
-_CALLS = {"recall": _recall, "context": _context, "search": _search}
-
-
-def _remember(db: retentive.Collection, conversation: Conversation, settings: Settings) -> dict[str, str]:
-    """Store the turns; returns the data set's turn id for each memory id."""
-    if settings.signals:
-        db.memory = retentive.ConversationMemory(db, signals=dict(settings.signals))
+def _remember_turns(db: retentive.Collection, conversation: Conversation) -> dict[str, frozenset[str]]:
+    """Store the turns; returns the data set's turn ids that each memory id stands for, here one."""
     items = [
         {
             "text": turn.text,
@@ -159,17 +161,37 @@ def _remember(db: retentive.Collection, conversation: Conversation, settings: Se
         for turn in conversation.turns
     ]
     ids = db.remember_many(items)
-    return {memory: turn.id for memory, turn in zip(ids, conversation.turns, strict=True)}
+    return {memory: frozenset({turn.id}) for memory, turn in zip(ids, conversation.turns, strict=True)}
 
 
-def _outcome(question: Question, way: Way, answer: Answer, turn_of: Mapping[str, str]) -> Outcome:
-    returned = {turn_of[memory] for memory in answer.ids}
+def _remember_facts(db: retentive.Collection, conversation: Conversation) -> dict[str, frozenset[str]]:
+    """Store the facts beside the turns; returns the turns that each cites."""
+    items = [
+        {
+            "text": fact.text,
+            "session": SESSION,
+            "kind": "fact",
+            "timestamp": fact.timestamp,
+            "metadata": {CITES: sorted(fact.cites)},
+        }
+        for fact in conversation.facts
+    ]
+    ids = db.remember_many(items)
+    return {memory: fact.cites for memory, fact in zip(ids, conversation.facts, strict=True)}
+
+
+def judged(question: Question, way: Way, answer: Answer, turns_of: Mapping[str, frozenset[str]]) -> Outcome:
+    """Hold an answer against the labels of its question and the words of its gold answer."""
+    covered = frozenset().union(*[turns_of[memory] for memory in answer.ids])
+    wanted = answer_stems(question.text, question.answer)
     return Outcome(
         question=question.id,
         category=question.category,
         way=way,
-        found=len(question.evidence & returned),
+        found=len(question.evidence & covered),
         labels=len(question.evidence),
+        stood=len(wanted & stems(answer.text)),
+        stems=len(wanted),
         memories=len(answer.ids),
         tokens=answer.tokens,
         seconds=answer.seconds,

@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from retentive.evaluate.measure import Settings
+    import argparse
 
 
-def describe(settings: Settings, tops: Sequence[int], budgets: Sequence[int], limit: int | None) -> dict[str, Any]:
-    """Return the parts of the figures that describe a run."""
+def describe(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parts of the figures that describe a run. Paths stay out: they are of one machine."""
     return {
         "retentive": {"version": installed_version(), "commit": commit()},
-        "embedder": {"name": settings.embedder.name, "dimension": settings.embedder.dimension},
-        "settings": {"top": list(tops), "budget": list(budgets), "limit": limit, "signals": dict(settings.signals)},
+        "settings": {
+            "top": options.top,
+            "budget": options.budget,
+            "limit": options.limit,
+            "signals": dict(options.signals),
+            "facts": options.facts,
+        },
         "machine": machine(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
