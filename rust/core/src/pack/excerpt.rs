@@ -8,6 +8,8 @@ const ELLIPSIS: char = '…';
 const SHARE: u64 = 4;
 /// An excerpt shorter than this says too little.
 const SHORTEST_TOKENS: u64 = 40;
+/// The shortest excerpt with its speaker and its date.
+const SHORTEST_LINE_TOKENS: u64 = 50;
 
 /// How many tokens of a memory may be packed before it is excerpted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl<E> Excerpting<'_, E> {
         count: &mut dyn FnMut(&str) -> Result<u64, E>,
     ) -> Result<Option<String>, E> {
         let length = self.length.within(room);
-        if self.length == Length::Auto && room < length {
+        if self.length == Length::Auto && room < SHORTEST_LINE_TOKENS {
             return Ok(None);
         }
         let whole = count(text)?;
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn the_length_is_a_quarter_of_the_room() {
         let text = "A few words. ".repeat(100);
-        for (room, words) in [(40, 40), (100, 40), (400, 100), (1000, 250)] {
+        for (room, words) in [(50, 40), (100, 40), (400, 100), (1000, 250)] {
             let got = excerpted(&text, "few", Length::Auto, room).unwrap().split_whitespace().count();
             assert!(got <= words && got + 4 > words, "{got} of {words}");
         }
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn where_no_room_is_left_no_sentence_is_looked_at() {
-        assert_eq!(excerpted(&"A few words. ".repeat(100), "few", Length::Auto, 39), None);
+        assert_eq!(excerpted(&"A few words. ".repeat(100), "few", Length::Auto, 49), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How well the sentences of a memory answer the query: the cosine with it, plus the share of its idf that they hold.
 use crate::lexical::Term;
 
-/// Of a longer text, the sentences with most of the query's words are compared by cosine: bounds the time it takes.
+/// Of a longer text, the sentences with most of the query's words are compared by cosine: a vector takes eight microseconds
+/// (docs/adr/0030-excerpts.md).
 const MOST_COMPARED: usize = 64;
 /// Counts as the cosine of a sentence that was not compared.
 const UNLIKE: f32 = -1.0;
