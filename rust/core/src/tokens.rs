@@ -143,7 +143,7 @@ impl Line {
 /// Beyond ASCII, and control characters: by script.
 fn other_cost(c: char) -> u64 {
     match c as u32 {
-        0x0D => 10,                               // carriage return
+        0x0D => 14,                               // carriage return; no less than the blank it may stand before
         0x00..=0x9F => 200,                       // control
         0xA0..=0xBF => 133,                       // Latin-1 signs
         0xC0..=0xFF => 142,                       // Latin-1 letters
@@ -276,6 +276,11 @@ mod tests {
         let start = std::time::Instant::now();
         let units = std::hint::black_box(units(std::hint::black_box(&text)));
         println!("{:?} for {} characters, {units} units", start.elapsed(), text.len());
+    }
+
+    #[test]
+    fn a_carriage_return_before_a_blank_costs_no_less_than_the_blank() {
+        assert!(units("\r ") >= units(" "));
     }
 
     proptest! {
