@@ -1,6 +1,6 @@
 """Measure the floors of an embedder: `noise_floor` and `refusal_floor`.
 
-    python scripts/calibrate_floors.py --locomo FILE --longmemeval FILE [--longmemeval FILE] [--write]
+    python scripts/calibrate_floors.py --locomo FILE --longmemeval FILE [--embedder FOLDER] [--write]
 
 noise_floor: the cosine that 98 % of unrelated pairs stay below. Pairs are questions of one conversation against the
 turns of others, within a data set and across, and sentences that come from neither; all of them in one pool.
@@ -28,7 +28,8 @@ import numpy.typing as npt
 
 from conversations import Conversation, Question, read_locomo, read_longmemeval, read_pairs, read_written, rows_of
 from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Memory, Trial, auc, floor_shift
-from retentive.embedders import Embedder, resolve
+from retentive.embedders import Embedder
+from retentive.evaluate.embedder import embedder_for
 
 Floats = npt.NDArray[np.float32]
 
@@ -73,14 +74,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--locomo", type=Path, action="append", default=[])
     parser.add_argument("--longmemeval", type=Path, action="append", default=[])
+    parser.add_argument("--embedder", default="static", help="as for retentive.evaluate; a folder, for example")
     parser.add_argument("--write", action="store_true", help="put the floors into the static model's model.json")
     arguments = parser.parse_args()
     sets = [*map(read_locomo, arguments.locomo), *map(read_longmemeval, arguments.longmemeval)]
 
-    embedder = resolve("static")
+    embedder = embedder_for(arguments.embedder)
     floors = {"noise_floor": noise_floor(sets, embedder), "refusal_floor": refusal_floor(sets, embedder)}
     print(json.dumps(floors))
-    if arguments.write:
+    if arguments.write and arguments.embedder == "static":
         ABOUT.write_text(json.dumps({**json.loads(ABOUT.read_text()), **floors}, indent=2) + "\n")
 
 

@@ -34,6 +34,17 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="session")
+def bge_folder(shared: Path) -> Path:
+    """The folder of bge-small as ONNX; skips without it, or without what runs it."""
+    for package in ("onnxruntime", "tokenizers"):
+        pytest.importorskip(package)
+    folder = shared / "models" / "bge-small-en-v1.5-int8"
+    if not folder.is_dir():
+        pytest.skip(f"no model in {folder}")
+    return folder
+
+
 @pytest.fixture
 def root() -> Path:
     """The repository."""

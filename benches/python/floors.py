@@ -45,26 +45,34 @@ def read_floor(folder: Path, rows: int) -> float:
     return median_us(read, 500)
 
 
-def write_floor(folder: Path, row_bytes: int) -> float:
-    """One row with the same bytes in one transaction under `synchronous=FULL`."""
+def write_beside(folder: Path, row_bytes: int, write: Callable[[int], object], runs: int) -> tuple[float, float]:
+    """Medians of `write` and of the floor of a write in turns, in microseconds.
+
+    The floor is one row with the same bytes in one transaction under `synchronous=FULL`. In turns, since what an fsync
+    costs changes with what the disk is busy with.
+    """
     base = sqlite3.connect(folder / "sqlite3-floor.db", isolation_level=None)
     base.execute("PRAGMA journal_mode=WAL")
     base.execute("PRAGMA synchronous=FULL")
-    base.execute("CREATE TABLE row (seq INTEGER PRIMARY KEY, body BLOB)")
+    base.execute("CREATE TABLE IF NOT EXISTS row (seq INTEGER PRIMARY KEY, body BLOB)")
     body = b"x" * row_bytes
-    return median_us(lambda _: base.execute("INSERT INTO row (body) VALUES (?)", (body,)), 400)
+    floor = []
+
+    def both(run: int) -> float:
+        start = time.perf_counter()
+        base.execute("INSERT INTO row (body) VALUES (?)", (body,))
+        middle = time.perf_counter()
+        write(run)
+        floor.append(middle - start)
+        return time.perf_counter() - middle
+
+    times = [both(run) for run in range(runs)]
+    return float(np.median(times)) * 1e6, float(np.median(floor)) * 1e6
 
 
-def measure(folder: Path, programs: Path, rows: int, row_bytes: int) -> dict[str, float]:
-    """Both floors of a read over `rows` and of a write, in microseconds, and the faster of each."""
-    command = [str(programs / "floors"), "--dir", str(folder), "--rows", str(rows), "--bytes", str(row_bytes)]
+def measure(folder: Path, programs: Path, rows: int) -> dict[str, float]:
+    """The floor of a read over `rows` in microseconds, and the faster of both."""
+    command = [str(programs / "floors"), "--dir", str(folder), "--rows", str(rows)]
     rust = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    python = {"read": read_floor(folder, rows), "write": write_floor(folder, row_bytes)}
-    return {
-        "read_rust": rust["read_us"],
-        "read_python": python["read"],
-        "write_rust": rust["write_full_us"],
-        "write_python": python["write"],
-        "read": min(rust["read_us"], python["read"]),
-        "write": min(rust["write_full_us"], python["write"]),
-    }
+    python = read_floor(folder, rows)
+    return {"read_rust": rust["read_us"], "read_python": python, "read": min(rust["read_us"], python)}

@@ -28,6 +28,7 @@ from rows import DIMENSION, Rows
 
 QUERIES = 200
 WRITES = 200
+ROW_BYTES = 1_900  # what a memory of these rows takes on disk
 
 
 def folder_bytes(folder: Path) -> int:
@@ -58,26 +59,22 @@ class KnownVectors(dict[str, "NDArray[np.float32]"]):
         return self[text]
 
 
-def measure_facade(db: Any, rows: Rows, vectors: KnownVectors) -> dict[str, float]:
-    """Medians through the facade in microseconds."""
+def measure_facade(db: Any, rows: Rows, vectors: KnownVectors, folder: Path) -> dict[str, float]:
+    """Medians through the facade in microseconds, and the floor of a write beside its own."""
     sessions = rows.sessions()
     queries = [rows.text() for _ in range(QUERIES)]
-    writes = [rows.text() for _ in range(WRITES + WRITES // 10)]
+    writes = [rows.text() for _ in range(WRITES)]
     for text in queries + writes:
         vectors[text] = rows.vector()
     picked = [sessions[number % len(sessions)] for number in range(QUERIES)]
     for session in dict.fromkeys(picked):
         db.recall(queries[0], session=session, min_relevance=None)
-    pending = iter(writes)
-    return {
-        "recall": floors.median_us(
-            lambda run: db.recall(queries[run], session=picked[run], min_relevance=None), QUERIES
-        ),
-        "context": floors.median_us(
-            lambda run: db.context(queries[run], session=picked[run], min_relevance=None), QUERIES
-        ),
-        "remember": floors.median_us(lambda run: db.remember(next(pending), session=picked[run]), WRITES),
-    }
+    recall = floors.median_us(lambda run: db.recall(queries[run], session=picked[run], min_relevance=None), QUERIES)
+    context = floors.median_us(lambda run: db.context(queries[run], session=picked[run], min_relevance=None), QUERIES)
+    remember, floor = floors.write_beside(
+        folder, ROW_BYTES, lambda run: db.remember(writes[run], session=picked[run]), WRITES
+    )
+    return {"recall": recall, "context": context, "remember": remember, "write_floor": floor}
 
 
 def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
@@ -87,11 +84,11 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("RETENTIVE_BENCH_DIR")) as scratch:
         folder = Path(scratch, "data")
         db, bulk = build(rows, folder, vectors)
-        facade = measure_facade(db, rows, vectors)
+        facade = measure_facade(db, rows, vectors, Path(scratch))
         db.close()
         on_disk = folder_bytes(folder)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        floor = floors.measure(Path(scratch), programs, rows.per_session, on_disk // size)
+        floor = floors.measure(Path(scratch), programs, rows.per_session)
         core = measure_core(programs, folder, rows)
     return {
         "memories": size,
@@ -114,11 +111,12 @@ def measure_core(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
 
 
 def ratios(core: dict[str, float], facade: dict[str, float], floor: dict[str, float]) -> dict[str, float]:
-    """How many floors each call costs."""
+    """How many floors each call costs; a write is measured against the floor taken in turns with it."""
     table = {}
     for layer, figures in (("core", core), ("facade", facade)):
-        for call, time_us in figures.items():
-            table[f"{layer} {call}"] = round(time_us / floor["write" if call == "remember" else "read"], 2)
+        for call in ("recall", "context"):
+            table[f"{layer} {call}"] = round(figures[call] / floor["read"], 2)
+        table[f"{layer} remember"] = round(figures["remember"] / figures["write_floor"], 2)
     return table
 
 

@@ -53,7 +53,7 @@ from retentive._errors import (
     VersionError,
 )
 from retentive._results import ConsolidationReport, Result, Results
-from retentive.embedders import CallableEmbedder, Embedder, HashEmbedder, StaticEmbedder
+from retentive.embedders import CallableEmbedder, Embedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.memory import ConversationMemory, feedback_score
 
 __all__ = [
@@ -95,6 +95,7 @@ __all__ = [
     "InvalidInputError",
     "JudgeError",
     "NotFoundError",
+    "OnnxEmbedder",
     "Result",
     "Results",
     "RetentiveError",

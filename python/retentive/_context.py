@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from retentive import _clock, _core, _reading, _times, _validate
+from retentive import _clock, _reading, _times, _validate
 from retentive._recall import RecallOptions, recall_request
 from retentive._results import Dropped, Result
+from retentive.embedders import StaticEmbedder
 
 if TYPE_CHECKING:
+    from retentive import _core
     from retentive._constants import User
     from retentive._engine import Engine
-    from retentive._requests import ContextRequest
+    from retentive._requests import ContextRequest, Excerpts, RecallRequest
     from retentive.memory import ConversationMemory
 
 # A chat API knows these; what else a role may be called is somebody who talks to the assistant.
@@ -37,7 +39,7 @@ class ContextBlock:
         session: the session, or None.
         pinned: the pinned facts, all of them.
         recent: the last turns of the session that fit, oldest first.
-        retrieved: the recalled memories that fit, best first.
+        retrieved: the recalled memories that fit, best first; `excerpt` of one says what of it was packed.
         token_budget: the budget.
         token_estimate: the tokens of `text`; above the budget only where the pinned facts alone are.
         truncated: something did not fit.
@@ -102,16 +104,15 @@ def context(
     _check_options(options)
     session, user = _validate.session(session), _validate.owner(user)
     token_budget = _validate.integer("token_budget", token_budget)
-    if excerpt != "auto" and excerpt is not None:
-        _validate.integer("excerpt", excerpt, at_least=1)
     reach_session = session if user is None else None  # with a user: everything the user owns
     recall = recall_request(engine, settings, query, user, reach_session, limit, token_budget, now, options)
+    excerpts = _excerpts(engine, excerpt, recall)
     request: ContextRequest = {
         "recall": recall,
         "recent_session": session,
         "recent_turns": _recent(recent_turns, settings),
     }
-    block = _packed(engine, engine.core.context(request), query, session, recall["limit"], token_budget)
+    block = _packed(engine, engine.core.context(request), recall, session, excerpts)
     found = (*block.pinned, *block.recent, *block.retrieved)
     _reading.log("context", found, token_budget, _clock.milliseconds_since(start))
     return block
@@ -129,38 +130,42 @@ def _recent(recent_turns: object, settings: ConversationMemory) -> int:
 
 
 def _packed(
-    engine: Engine,
-    parts: _core.ContextParts,
-    query: str,
-    session: str | None,
-    limit: int | None,
-    token_budget: int,
+    engine: Engine, parts: _core.ContextParts, recall: RecallRequest, session: str | None, excerpts: Excerpts | None
 ) -> ContextBlock:
+    token_budget = recall["token_budget"] or 0
+    packed = engine.core.pack_context(parts, recall["limit"], token_budget, engine.counter, excerpts)
     sections = {"pinned": parts.pinned, "recent": parts.recent, "retrieved": parts.ranked.memories}
-    packed = _core.pack_context(
-        sections["pinned"], sections["recent"], sections["retrieved"], limit, token_budget, engine.counter
-    )
-    pinned = [sections["pinned"][index] for index in packed.pinned]
-    retrieved = [sections["retrieved"][index] for index in packed.retrieved]
+    retrieved = zip(packed.retrieved, packed.excerpts, strict=True)
     dropped = [Dropped(sections[section][index].id, reason) for section, index, reason in packed.dropped]
     return ContextBlock(
-        query=query,
+        query=recall["query"],
         session=session,
-        pinned=tuple([Result(memory) for memory in pinned]),
+        pinned=tuple([Result(sections["pinned"][index]) for index in packed.pinned]),
         recent=tuple([Result(sections["recent"][index]) for index in packed.recent]),
-        retrieved=tuple([Result(memory) for memory in retrieved]),
+        retrieved=tuple([Result(sections["retrieved"][index], excerpt=excerpt) for index, excerpt in retrieved]),
         token_budget=token_budget,
         token_estimate=packed.tokens,
         truncated=packed.truncated,
         cut_count=packed.cut_count,
         dropped=(*dropped, *[Dropped(below, _reading.BELOW_GAP) for below in parts.ranked.below_gap]),
         text=packed.text,
-        _background=_background(pinned, retrieved),
+        _background=packed.background,
     )
 
 
-def _background(pinned: list[_core.Memory], retrieved: list[_core.Memory]) -> str:
-    """Return the block without the recent turns, which `messages()` gives a message each."""
-    if not pinned and not retrieved:
-        return ""
-    return _core.pack_context(pinned, [], retrieved, None, _reading.UNLIMITED, None).text
+def _excerpts(engine: Engine, excerpt: object, recall: RecallRequest) -> Excerpts | None:
+    """Return how to excerpt.
+
+    Sentences are compared by the static model whatever the collection's embedder: its vectors take microseconds, and
+    another model's milliseconds each. In lexical mode their words alone decide.
+    """
+    if excerpt is None:
+        return None
+    length = None if excerpt == "auto" else _validate.integer("excerpt", excerpt, at_least=1)
+    own = isinstance(engine.embedding.embedder, StaticEmbedder)
+    return {
+        "length": length,
+        "query": recall["query"],
+        "query_terms": recall["query_terms"] if own else None,
+        "model": None if recall["mode"] == "lexical" else StaticEmbedder(),
+    }

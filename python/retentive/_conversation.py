@@ -223,7 +223,9 @@ class Conversation:
             limit: how many recalled memories at most; None for as many as fit.
             now: the time to rank from; None for the clock's.
             user: recall from everything this user owns, not from `session` alone.
-            excerpt: `"auto"`, None, or a length in tokens: how long texts are packed. All are packed whole for now.
+            excerpt: how long recalled texts are packed. `"auto"`: one longer than a quarter of the tokens left (and 40)
+                as its sentences that answer the query best, but whole where room remains in the end. A number: as at
+                most so many tokens, or one sentence. None: all whole.
             recall_kwargs: `kinds`, `score_gap`, `include_superseded`, `mode`, `exclude_ids`, `filter`,
                 `min_relevance`, `as_of` of `recall`.
 

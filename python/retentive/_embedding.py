@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _parts
 from retentive._errors import DimensionError
-from retentive.embedders import Embedder, checked_documents, checked_query, checked_query_terms
+from retentive.embedders import Embedder, checked_documents, checked_parts, checked_query, checked_query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,9 @@ class Embedding:
         if not texts:
             return []
         self._bind()
+        parts_of = checked_parts(self._embedder, texts)
+        if parts_of is not None:
+            return parts_of
         split = [_parts.split(text, self._window, self._part_tokens) for text in texts]
         rows = checked_documents(self._embedder, [part for parts in split for part in parts])
         starts = [0]
@@ -64,10 +67,15 @@ class Embedding:
         return [rows[start:end] for start, end in pairwise(starts)]
 
     def query(self, text: str) -> Vector:
-        """Return the vector `[d]` of a query. One longer than the window is the mean direction of its parts."""
+        """Return the vector `[d]` of a query.
+
+        One longer than the window is the mean direction of its first and its last sentence, unless the embedder cuts
+        texts itself.
+        """
         if not self._bound and self._core.model() is not None:
             self._bind()  # without a model nothing is compared, and a read writes nothing
-        parts = _parts.split(text, self._window, self._part_tokens)
+        cuts_itself = getattr(self._embedder, "embed_parts", None) is not None
+        parts = [text] if cuts_itself else _parts.ends(text, self._window)
         if len(parts) == 1:
             return checked_query(self._embedder, text)
         import numpy as np

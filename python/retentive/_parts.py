@@ -7,6 +7,7 @@ import re
 from retentive import _core
 
 _SENTENCE = re.compile(r".+?(?:[.!?。！？…]+[\"'”’)\]]*(?=\s)|\n|$)\s*", re.DOTALL)
+_SENTENCE_AT_MOST = 64  # tokens
 _MARGIN = 0.8  # the estimate may be that much under the model's own count
 
 
@@ -34,6 +35,22 @@ def split(text: str, window: int | None, part_tokens: int | None = None) -> list
         used += tokens
     parts.append(part)
     return [part for part in parts if not part.isspace()]
+
+
+def ends(text: str, window: int | None) -> list[str]:
+    """Return the first and the last sentence of a text longer than the window, or the whole text.
+
+    What is asked stands before or behind what is pasted. The mean of all parts finds no more than chance does.
+    """
+    if len(split(text, window)) == 1 or window is None:
+        return [text]
+    pieces = _pieces(text, max(min(int(window * _MARGIN), _SENTENCE_AT_MOST), 1))
+    return [_sentence(pieces), _sentence(pieces[::-1])]
+
+
+def _sentence(pieces: list[str]) -> str:
+    """Return the first piece that is not blank."""
+    return next(piece for piece in pieces if not piece.isspace())
 
 
 def _pieces(text: str, room: int) -> list[str]:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from retentive.embedders import StaticEmbedder
+
     Vector: TypeAlias = npt.NDArray[np.float32]  # [d]
     Parts: TypeAlias = npt.NDArray[np.float32]  # [parts, d], parts >= 1
     QueryTerms: TypeAlias = tuple[npt.NDArray[np.float32], list[tuple[int, int]]]  # [t, d], characters [start, end)
@@ -115,6 +117,15 @@ class ContextRequest(TypedDict):
     recall: RecallRequest
     recent_session: str | None
     recent_turns: int
+
+
+class Excerpts(TypedDict):
+    """How long memories are excerpted: to a length in tokens (None: by the room left); without a model, by words."""
+
+    length: int | None
+    query: str
+    query_terms: QueryTerms | None  # of the model, where they are known
+    model: StaticEmbedder | None
 
 
 class Forget(TypedDict):

@@ -101,19 +101,24 @@ class Result:
         similarity: the cosine with the query, None where none was taken.
         distance: `1 - similarity`, or None.
         metadata: the caller's keys and the reserved `_vx_` keys.
+        excerpt: what was packed of a text too long to pack whole, or None.
         vector: float32 `[d]`, or `[parts, d]` of a text embedded in parts; None unless `get(..., vectors=True)` asked.
     """
 
-    __slots__ = ("_metadata", "_stored", "_vector")
+    __slots__ = ("_excerpt", "_metadata", "_stored", "_vector")
 
     _stored: Stored
     _metadata: dict[str, Any] | None
     _vector: npt.NDArray[np.float32] | None
+    _excerpt: str | None
 
-    def __init__(self, stored: Stored, vector: npt.NDArray[np.float32] | None = None) -> None:
+    def __init__(
+        self, stored: Stored, vector: npt.NDArray[np.float32] | None = None, excerpt: str | None = None
+    ) -> None:
         object.__setattr__(self, "_stored", stored)
         object.__setattr__(self, "_metadata", None)
         object.__setattr__(self, "_vector", vector)
+        object.__setattr__(self, "_excerpt", excerpt)
 
     @property
     def id(self) -> str:
@@ -210,7 +215,7 @@ class Result:
     @property
     def excerpt(self) -> str | None:
         """What was packed of a text too long to pack whole; None where it was packed whole or not at all."""
-        return None
+        return self._excerpt
 
     @property
     def vector(self) -> npt.NDArray[np.float32] | None:
@@ -226,13 +231,15 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        return self is other or Copy.of(self._stored) == Copy.of(other._stored)
+        if self is other:
+            return True
+        return self._excerpt == other._excerpt and Copy.of(self._stored) == Copy.of(other._stored)
 
     def __hash__(self) -> int:
         return hash(self._stored.id)
 
-    def __reduce__(self) -> tuple[type[Result], tuple[Copy, npt.NDArray[np.float32] | None]]:
-        return Result, (Copy.of(self._stored), self._vector)
+    def __reduce__(self) -> tuple[type[Result], tuple[Copy, npt.NDArray[np.float32] | None, str | None]]:
+        return Result, (Copy.of(self._stored), self._vector, self._excerpt)
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 50 else self.text[:49] + "…"

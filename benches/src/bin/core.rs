@@ -5,12 +5,13 @@
 use std::cell::Cell;
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use retentive_benches::{Numbers, argument, median_us};
 use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
 use retentive_core::model::{Judge, Kind};
 use retentive_core::store::Durability;
+use rusqlite::Connection;
 
 /// A day after the synthetic conversations of `benches/python/rows.py`, in microseconds UTC.
 const NOW: i64 = 1_767_225_600_000_000;
@@ -102,6 +103,36 @@ fn measured<R>(
     failed.take().map_or(Ok(time), |error| Err(error.into()))
 }
 
+/// What a memory of these rows takes on disk.
+const ROW_BYTES: usize = 1_900;
+
+/// Medians of a memory written and of its floor, a row with the same bytes in a durable transaction, in turns: what an
+/// fsync costs changes with what the disk is busy with.
+fn writes(bench: &Bench, turns: &[NewMemory]) -> Result<(f64, f64), Box<dyn Error>> {
+    let beside = PathBuf::from(argument("file", String::from("bench.db"))).with_extension("floor");
+    let base = Connection::open(beside)?;
+    base.execute_batch(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE row (seq INTEGER PRIMARY KEY, body BLOB);",
+    )?;
+    let body = vec![7_u8; ROW_BYTES];
+    let (mut ours, mut floor) = (Vec::new(), Vec::new());
+    for turn in turns {
+        let turn = turn.clone();
+        let start = Instant::now();
+        base.prepare_cached("INSERT INTO row (body) VALUES (?1)")?.execute([&body])?;
+        floor.push(start.elapsed());
+        let start = Instant::now();
+        bench.engine.remember(vec![turn], NOW, &|| false)?;
+        ours.push(start.elapsed());
+    }
+    Ok((median(&mut ours), median(&mut floor)))
+}
+
+fn median(times: &mut [Duration]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let never = || false;
     let options = Options {
@@ -136,12 +167,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let turns: Vec<NewMemory> = (0..QUERIES).map(|call| bench.turn(call)).collect();
     let recall = measured(&recalls, |recall| bench.engine.recall(recall, &never).map(drop))?;
     let context = measured(&contexts, |context| bench.engine.context(context, &never).map(drop))?;
-    let number = Cell::new(0_u64);
-    let remember = measured(&turns, |turn| {
-        number.set(number.get() + 1);
-        let turn = NewMemory { id: format!("{}_{}", turn.id, number.get()), ..turn.clone() };
-        bench.engine.remember(vec![turn], NOW, &never).map(drop)
-    })?;
-    println!("{}", serde_json::json!({ "recall": recall, "context": context, "remember": remember }));
+    let (remember, floor) = writes(&bench, &turns)?;
+    let report = serde_json::json!({
+        "recall": recall, "context": context, "remember": remember, "write_floor": floor
+    });
+    println!("{report}");
     Ok(())
 }

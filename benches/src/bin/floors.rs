@@ -1,22 +1,12 @@
-//! The floors of a read and of a write, as bare as they can be (DESIGN section 10):
-//! a read scans one partition's int8 vectors and fetches the returned rows from SQLite by rowid;
-//! a write puts one row with the same bytes into one SQLite transaction with the same `synchronous` on the same disk.
+//! The floor of a read, as bare as it can be: one scan of a partition's int8 vectors, and the returned rows from SQLite
+//! by rowid.
 //!
-//! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10 --bytes 1400`, prints one JSON object (microseconds).
+//! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10`, prints one JSON object (microseconds).
 use std::error::Error;
 use std::path::Path;
 
 use retentive_benches::{Numbers, argument, median_us};
 use rusqlite::{Connection, params};
-
-fn open(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.execute_batch(&format!(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous};
-         CREATE TABLE IF NOT EXISTS row (seq INTEGER PRIMARY KEY, body BLOB);"
-    ))?;
-    Ok(connection)
-}
 
 fn scan(codes: &[i8], query: &[i8], scores: &mut [i32]) -> usize {
     retentive_core::vector::kernels::dots(query, codes, scores);
@@ -28,7 +18,8 @@ fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> 
     let mut numbers = Numbers::new(1);
     let codes: Vec<i8> = numbers.bytes(rows * dimension).into_iter().map(u8::cast_signed).collect();
     let query: Vec<i8> = numbers.bytes(dimension).into_iter().map(u8::cast_signed).collect();
-    let mut connection = open(&folder.join("read-floor.db"), "OFF")?;
+    let mut connection = Connection::open(folder.join("read-floor.db"))?;
+    connection.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE row (seq INTEGER PRIMARY KEY, body BLOB);")?;
     let transaction = connection.transaction()?;
     for seq in 0..rows {
         transaction.execute("INSERT INTO row VALUES (?1, ?2)", params![seq as i64, numbers.bytes(200)])?;
@@ -51,29 +42,13 @@ fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> 
     Ok(time)
 }
 
-fn write_floor(folder: &Path, bytes: usize, synchronous: &str) -> Result<f64, Box<dyn Error>> {
-    let connection = open(&folder.join(format!("write-floor-{synchronous}.db")), synchronous)?;
-    let body = Numbers::new(2).bytes(bytes);
-    let mut insert = connection.prepare("INSERT INTO row (body) VALUES (?1)")?;
-    let mut failed = None;
-    let time = median_us(400, |_| {
-        if let Err(error) = insert.execute([&body]) {
-            failed = Some(error);
-        }
-    });
-    failed.map_or(Ok(time), |error| Err(error.into()))
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::path::PathBuf::from(argument("dir", String::from(".")));
     let (rows, dimension) = (argument("rows", 500), argument("dimension", 256));
-    let bytes = argument("bytes", 1400);
     let report = serde_json::json!({
         "rows": rows,
         "dimension": dimension,
         "read_us": read_floor(&folder, rows, dimension, argument("returned", 10))?,
-        "write_full_us": write_floor(&folder, bytes, "FULL")?,
-        "write_normal_us": write_floor(&folder, bytes, "NORMAL")?,
     });
     println!("{report}");
     Ok(())

@@ -4,8 +4,15 @@ Nothing heavy is imported before an embedder is used: no numpy, no tokenizers, n
 """
 
 from retentive.embedders._callable import CallableEmbedder
-from retentive.embedders._check import check_vectors, checked_documents, checked_query, checked_query_terms
+from retentive.embedders._check import (
+    check_vectors,
+    checked_documents,
+    checked_parts,
+    checked_query,
+    checked_query_terms,
+)
 from retentive.embedders._hash import HashEmbedder
+from retentive.embedders._onnx import OnnxEmbedder
 from retentive.embedders._protocol import Embedder
 from retentive.embedders._resolve import resolve
 from retentive.embedders._static import StaticEmbedder
@@ -14,9 +21,11 @@ __all__ = [
     "CallableEmbedder",
     "Embedder",
     "HashEmbedder",
+    "OnnxEmbedder",
     "StaticEmbedder",
     "check_vectors",
     "checked_documents",
+    "checked_parts",
     "checked_query",
     "checked_query_terms",
     "resolve",

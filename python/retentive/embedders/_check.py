@@ -34,6 +34,34 @@ def checked_documents(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[n
     )
 
 
+def checked_parts(embedder: Embedder, texts: Sequence[str]) -> list[npt.NDArray[np.float32]] | None:
+    """Return the vectors of each text's parts, float32 `[parts, dimension]` with one part at least.
+
+    None where the embedder has no `embed_parts`.
+
+    Raises:
+        EmbedderError: the embedder raised (its exception is the cause) or returned something else.
+    """
+    embed_parts = getattr(embedder, "embed_parts", None)
+    if embed_parts is None:
+        return None
+    source = f"{embedder.name}.embed_parts"
+    returned = _call(source, embed_parts, list(texts))
+    try:
+        parts = list(returned)
+        counts = [len(rows) for rows in parts]
+    except TypeError as error:
+        raise EmbedderError(f"{source} returned {_describe(returned)}, expected one array a text") from error
+    if len(parts) != len(texts) or not all(counts):
+        raise EmbedderError(
+            f"{source} returned {len(parts)} arrays, {counts.count(0)} of them empty, for {len(texts)} texts"
+        )
+    return [
+        check_vectors(rows, count=count, dimension=embedder.dimension, source=source)
+        for rows, count in zip(parts, counts, strict=True)
+    ]
+
+
 def checked_query(embedder: Embedder, text: str) -> npt.NDArray[np.float32]:
     """Return the vector of a query, float32 `[dimension]`.
 

@@ -24,7 +24,11 @@ class Embedder(Protocol):
       always answer.
     - `dense_weight: float`, the weight from 0 to 1 of its cosine against the lexical score.
     - `window: int`, the longest text, in tokens, that one vector stands for well; longer texts are embedded in parts.
-    - `part_tokens: int`, about how many tokens such a part has; without it, as many as the window.
+    - `part_tokens: int`, about how many tokens such a part has; without it, as many as the window. A query longer than
+      the window is the mean direction of its first and its last sentence.
+    - `embed_parts(texts: list[str]) -> list[float32[p, d]]`, the vectors of each text's parts, `p >= 1`, from an
+      embedder that knows itself where to cut: called instead of `embed_documents` for what is stored, while
+      `embed_query` gets a query of any length.
     - `query_terms(text: str) -> (float32[t, d], [(start, end), ...])`, each token's vector and the characters it
       covers, where the query vector is to be weighted by the statistics of what is searched.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from retentive._errors import ConfigurationError
 from retentive._validate import shown
 from retentive.embedders._callable import checked_dimension, checked_name
+from retentive.embedders._known import recognised
 from retentive.embedders._protocol import Embedder
 from retentive.embedders._static import StaticEmbedder
 
@@ -33,7 +34,8 @@ def resolve(spec: object) -> Embedder:
     if isinstance(spec, str):
         if spec == "static":
             return StaticEmbedder()
-        raise ConfigurationError(f"there is no embedder named {spec!r}", hint=_ACCEPTED)
+        hint = f"pass OnnxEmbedder({spec!r})" if recognised(spec) else _ACCEPTED
+        raise ConfigurationError(f"there is no embedder named {spec!r}", hint=hint)
     if isinstance(spec, type):
         raise ConfigurationError(
             f"embedder is the class {spec.__name__}, expected an instance", hint=f"pass {spec.__name__}(...)"
@@ -83,6 +85,7 @@ _OPTIONAL: dict[str, tuple[Callable[[object], bool], str]] = {
     "window": (_is_count, "a whole number of tokens of at least 1"),
     "part_tokens": (_is_count, "a whole number of tokens of at least 1"),
     "query_terms": (callable, "a method"),
+    "embed_parts": (callable, "a method"),
 }
 
 

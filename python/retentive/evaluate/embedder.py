@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retentive.embedders import HashEmbedder, StaticEmbedder
+from retentive._errors import ConfigurationError
+from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder
+from retentive.embedders._known import KNOWN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
 
     from retentive.embedders import Embedder
 
-ACCEPTED = "static, hash, hash:DIMENSION, or a file of token vectors (.npz with `q` and `scale`) with --tokenizer"
+ACCEPTED = (
+    "static, hash, hash:DIMENSION, the folder of an ONNX model, the name of a known one "
+    f"({', '.join(KNOWN)}), or a file of token vectors (.npz with `q` and `scale`) with --tokenizer"
+)
 
 _HASH = re.compile(r"hash(?::(\d{1,5}))?")
 
@@ -23,7 +28,8 @@ def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
     """Return the embedder that a command line names.
 
     Args:
-        spec: `static`, `hash`, `hash:64`, or the path of an `.npz` file of token vectors.
+        spec: `static`, `hash`, `hash:64`, a folder with `model.onnx`, a known model in the cache of huggingface_hub, or
+            the path of an `.npz` file of token vectors.
         tokenizer: the tokenizer's JSON file that such a file needs.
 
     Raises:
@@ -37,6 +43,11 @@ def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
         if tokenizer is None:
             raise ValueError("token vectors need the tokenizer they belong to: --tokenizer FILE")
         return TokenVectors(Path(spec), tokenizer)
+    if spec in KNOWN or Path(spec).is_dir():
+        try:
+            return OnnxEmbedder(spec)
+        except ConfigurationError as error:
+            raise ValueError(f"{error}; {error.hint}") from error
     raise ValueError(f"there is no embedder {spec!r}, expected {ACCEPTED}")
 
 

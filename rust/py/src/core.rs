@@ -10,7 +10,9 @@ use retentive_core::error::{Error, Result};
 use retentive_core::store::Durability;
 
 use crate::door::call;
+use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
+use crate::packing::{Packed, pack_context};
 use crate::request::{Given, outcome, vector};
 
 /// One open collection.
@@ -185,6 +187,18 @@ impl Core {
     fn context(&self, py: Python<'_>, request: Given<engine::ContextRequest>) -> PyResult<ContextParts> {
         let parts = call(py, |interrupt| self.0.context(&request.0, interrupt))?;
         ContextParts::new(py, parts)
+    }
+
+    fn pack_context<'py>(
+        &self,
+        py: Python<'py>,
+        parts: &ContextParts,
+        limit: Option<usize>,
+        token_budget: u64,
+        counter: Option<Bound<'py, PyAny>>,
+        excerpts: Option<Excerpts<'py>>,
+    ) -> PyResult<Packed> {
+        pack_context(py, &self.0, parts, limit, token_budget, counter.as_ref(), excerpts)
     }
 
     fn similar(&self, py: Python<'_>, id: &str, limit: Option<usize>, now: i64) -> PyResult<Ranked> {

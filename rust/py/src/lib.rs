@@ -1,10 +1,12 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
-//! `memory` what goes out, `packing` the budget functions, `door` the way through, `errors` the way back.
+//! `memory` what goes out, `packing` the budget functions, `excerpt` what of long memories to pack,
+//! `door` the way through, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
 mod core;
 mod door;
 mod errors;
+mod excerpt;
 mod memory;
 mod packing;
 mod request;
@@ -18,7 +20,5 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
-    use crate::packing::{
-        Packed, estimate_tokens, feedback_score, pack_context, select, validate_filter, validate_signals,
-    };
+    use crate::packing::{Packed, estimate_tokens, feedback_score, select, validate_filter, validate_signals};
 }

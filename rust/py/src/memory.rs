@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine::request as engine;
 use retentive_core::model::Judge;
+use retentive_core::rank::terms::TermStatistics;
 
 /// One memory as a read returns it.
 #[pyclass(frozen, module = "retentive._core")]
@@ -143,15 +144,21 @@ impl Memory {
 #[pyclass(frozen, module = "retentive._core")]
 #[derive(Debug)]
 pub struct Ranked {
-    memories: Vec<Memory>,
+    pub memories: Vec<Memory>,
     below_gap: Vec<String>,
     #[pyo3(get)]
     refused: bool,
+    pub terms: TermStatistics,
 }
 
 impl From<engine::Ranked> for Ranked {
     fn from(ranked: engine::Ranked) -> Self {
-        Self { memories: all(ranked.memories), below_gap: ranked.below_gap, refused: ranked.refused }
+        Self {
+            memories: all(ranked.memories),
+            below_gap: ranked.below_gap,
+            refused: ranked.refused,
+            terms: ranked.terms,
+        }
     }
 }
 
@@ -172,10 +179,10 @@ impl Ranked {
 #[pyclass(frozen, module = "retentive._core")]
 #[derive(Debug)]
 pub struct ContextParts {
-    pinned: Vec<Memory>,
-    recent: Vec<Memory>,
+    pub pinned: Vec<Memory>,
+    pub recent: Vec<Memory>,
     #[pyo3(get)]
-    ranked: Py<Ranked>,
+    pub ranked: Py<Ranked>,
 }
 
 impl ContextParts {

@@ -2,11 +2,13 @@
 //! It runs after the read, so no lock is held and no transaction open while a counter answers.
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use retentive_core::pack::{self, AdditiveCount, Line, Section, Wanted};
-use retentive_core::{engine, rank, tokens};
+use retentive_core::engine::{self, Engine};
+use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Wanted};
+use retentive_core::{rank, tokens};
 
 use crate::errors;
-use crate::memory::Memory;
+use crate::excerpt::{Chooser, Excerpts};
+use crate::memory::{ContextParts, Memory};
 use crate::request::outcome;
 
 /// A packed block.
@@ -14,11 +16,13 @@ use crate::request::outcome;
 #[derive(Debug)]
 pub struct Packed {
     text: String,
+    background: String,
     tokens: u64,
     truncated: bool,
     pinned: Vec<usize>,
     recent: Vec<usize>,
     retrieved: Vec<usize>,
+    excerpts: Vec<Option<String>>,
     dropped: Vec<(&'static str, usize, &'static str)>,
     cut_count: usize,
 }
@@ -34,8 +38,8 @@ fn rendered(memory: &Memory) -> String {
     memory.0.name.as_ref().map_or_else(|| memory.0.text.clone(), |name| format!("{name}: {}", memory.0.text))
 }
 
-fn lines<'a>(memories: &'a [PyRef<'_, Memory>]) -> Vec<Line<'a>> {
-    let line = |memory: &'a PyRef<'_, Memory>| Line {
+fn lines<'a>(memories: &'a [Memory]) -> Vec<Line<'a>> {
+    let line = |memory: &'a Memory| Line {
         text: &memory.0.text,
         role: memory.0.role.as_deref().unwrap_or_default(),
         name: memory.0.name.as_deref(),
@@ -80,27 +84,39 @@ pub fn select<'py>(
 }
 
 /// Packs a context block within `token_budget`.
-#[pyfunction]
 pub fn pack_context<'py>(
-    pinned: Handed<'py>,
-    recent: Handed<'py>,
-    retrieved: Handed<'py>,
+    py: Python<'py>,
+    engine: &Engine,
+    parts: &ContextParts,
     limit: Option<usize>,
     token_budget: u64,
-    counter: Option<Bound<'py, PyAny>>,
+    counter: Option<&Bound<'py, PyAny>>,
+    excerpts: Option<Excerpts<'py>>,
 ) -> PyResult<Packed> {
-    let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
+    let ranked = parts.ranked.bind(py).get();
+    let (pinned, recent, retrieved) = (lines(&parts.pinned), lines(&parts.recent), lines(&ranked.memories));
     let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+    let length = excerpts.as_ref().map(|excerpts| excerpts.length);
+    let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
+    let mut answers = |sentences: &[&str]| match &mut chooser {
+        Some(chooser) => chooser.answers(py, sentences),
+        None => Ok(Vec::new()),
+    };
+    let mut excerpting = length.map(|length| Excerpting { length, answers: &mut answers });
     let packed = match counter {
-        Some(counter) => pack::pack_context(&wanted, token_budget, &mut |text| ask(&counter, text))?,
-        None => pack::pack_context_additive(&wanted, token_budget, &AdditiveCount::built_in()),
+        Some(counter) => {
+            pack::pack_context(&wanted, token_budget, &mut |text| ask(counter, text), excerpting.as_mut())?
+        }
+        None => pack::pack_context_additive(&wanted, token_budget, &AdditiveCount::built_in(), excerpting.as_mut())?,
     };
     Ok(Packed {
         pinned: (0..pinned.len()).collect(),
         recent: (packed.recent_from..recent.len()).collect(),
         dropped: packed.dropped.iter().map(|(of, index, reason)| (section(*of), *index, reason.as_str())).collect(),
         retrieved: packed.retrieved,
+        excerpts: packed.excerpts,
         text: packed.text,
+        background: packed.background,
         tokens: packed.tokens,
         truncated: packed.truncated,
         cut_count: packed.cut_count,

@@ -29,7 +29,7 @@ fn item<'py>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>
     from.get_item(key)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(key.to_owned()))
 }
 
-fn field<'py, T>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<T>
+pub fn field<'py, T>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
 {
@@ -87,19 +87,22 @@ fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
     if object.is_none() {
         return Ok(Vec::new());
     }
+    rows(&object)
+}
+
+/// The rows of an array.
+pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
     let array: PyReadonlyArray2<'_, f32> = object.extract()?;
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
 /// Token vectors `[t, d]` with their spans, or none.
-fn query_terms(from: &Bound<'_, PyDict>) -> PyResult<Option<engine::QueryTerms>> {
-    let object = item(from, "query_terms")?;
+pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTerms>> {
     if object.is_none() {
         return Ok(None);
     }
-    let (array, spans): (PyReadonlyArray2<'_, f32>, Vec<(usize, usize)>) = object.extract()?;
-    let vectors = array.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
-    Ok(Some(engine::QueryTerms { vectors, spans }))
+    let (vectors, spans): (Bound<'_, PyAny>, Vec<(usize, usize)>) = object.extract()?;
+    Ok(Some(engine::QueryTerms { vectors: rows(&vectors)?, spans }))
 }
 
 impl Extract for engine::NewMemory {
@@ -171,7 +174,7 @@ impl Extract for engine::RecallRequest {
         Ok(Self {
             query: field(from, "query")?,
             vector: vector(&item(from, "vector")?)?,
-            query_terms: query_terms(from)?,
+            query_terms: query_terms(&item(from, "query_terms")?)?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,

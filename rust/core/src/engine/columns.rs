@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::admit::Admission;
 use super::gather::{Gathered, Part};
-use super::request::RecallRequest;
+use super::request::QueryTerms;
 use crate::error::Result;
 use crate::lexical::Analyzer;
 use crate::model::{Kind, Period};
@@ -168,12 +168,11 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
 }
 
 /// The tokens of a query whose embedder gives them.
-pub(super) fn query_tokens(analyzer: &Analyzer, request: &RecallRequest) -> Option<QueryTokens> {
-    let given = request.query_terms.as_ref()?;
-    let starts: Vec<usize> = request.query.char_indices().map(|(at, _)| at).chain([request.query.len()]).collect();
-    let byte = |character: usize| starts.get(character).copied().unwrap_or(request.query.len());
-    let spans: Vec<Range<usize>> = given.spans.iter().map(|(start, end)| byte(*start)..byte(*end)).collect();
-    Some(QueryTokens::new(given.vectors.clone(), &spans, &analyzer.query_terms(&request.query)))
+pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, given: QueryTerms) -> QueryTokens {
+    let starts: Vec<usize> = query.char_indices().map(|(at, _)| at).chain([query.len()]).collect();
+    let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
+    let spans: Vec<Range<usize>> = given.spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
+    QueryTokens::new(given.vectors, &spans, &analyzer.query_terms(query))
 }
 
 /// The feedback that a memory had at the instant the read answers for.

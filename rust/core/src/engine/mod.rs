@@ -7,6 +7,7 @@ mod candidates;
 mod columns;
 mod consolidate;
 mod context;
+mod excerpt;
 mod feedback;
 mod filter;
 mod forget;

@@ -68,6 +68,7 @@ impl<'a> Plan<'a> {
             now: request.now,
             as_of: request.as_of,
         };
+        let tokens = request.query_terms.clone();
         let language = Language::of(engine.analyzer.language());
         Ok(Self {
             request,
@@ -76,7 +77,7 @@ impl<'a> Plan<'a> {
             weights: weights.in_mode(request.mode),
             terms: query_terms(&engine.analyzer, &request.query),
             quantised: request.vector.as_deref().and_then(quantise_unit),
-            tokens: query_tokens(&engine.analyzer, request),
+            tokens: tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens)),
             query: Query::read(&request.query, admission.instant(), language),
             admission,
         })
@@ -206,7 +207,7 @@ impl<'a> Plan<'a> {
         let scores: Vec<f64> = blended.iter().map(|pooled| pooled.score).collect();
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
         let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
-        let mut ranked = Ranked::default();
+        let mut ranked = Ranked { terms: scene.matches.statistics(), ..Ranked::default() };
         let rows = view.rows(&seqs, self.request.vector.as_deref())?;
         for (place, ((row, similarity), pooled)) in rows.into_iter().zip(blended).enumerate() {
             if place >= kept {

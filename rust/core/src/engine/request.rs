@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{Judge, Kind, Outcome};
+use crate::rank::terms::TermStatistics;
 use crate::store::{Durability, Micros};
 
 pub use crate::rank::mode::Mode;
@@ -202,6 +203,8 @@ pub struct Ranked {
     pub below_gap: Vec<String>,
     /// "Nothing relevant".
     pub refused: bool,
+    /// The query's terms over scope S; excerpts are chosen by them.
+    pub terms: TermStatistics,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,6 +2,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tokens;
 
 type Counter<'a> = &'a dyn Fn(&str) -> u64;
 
@@ -20,7 +21,11 @@ fn bytes(text: &str) -> u64 {
 }
 
 fn pack(wanted: &Wanted, budget: u64, count: Counter) -> Packed {
-    pack_context::<()>(wanted, budget, &mut |text| Ok(count(text))).unwrap()
+    pack_context::<()>(wanted, budget, &mut |text| Ok(count(text)), None).unwrap()
+}
+
+fn sum(wanted: &Wanted, budget: u64, count: &AdditiveCount) -> Packed {
+    pack_context_additive::<()>(wanted, budget, count, None).unwrap()
 }
 
 /// The block of these indices, from the format's description.
@@ -123,7 +128,7 @@ fn the_recent_part_does_not_look_at_turns_before_the_first_that_is_cut() {
         calls += 1;
         Ok::<u64, ()>(bytes(text))
     };
-    let got = pack_context(&Wanted { recent: &recent, ..Wanted::default() }, 60, count).unwrap();
+    let got = pack_context(&Wanted { recent: &recent, ..Wanted::default() }, 60, count, None).unwrap();
     assert_eq!(got.recent_from, 49_998);
     assert!(calls < 5, "{calls}");
 }
@@ -131,8 +136,60 @@ fn the_recent_part_does_not_look_at_turns_before_the_first_that_is_cut() {
 #[test]
 fn a_counter_that_fails_fails_the_packing() {
     let recent = [line("hello")];
-    let got = pack_context(&Wanted { recent: &recent, ..Wanted::default() }, 9, &mut |_| Err("no"));
+    let got = pack_context(&Wanted { recent: &recent, ..Wanted::default() }, 9, &mut |_| Err("no"), None);
     assert_eq!(got, Err("no"));
+}
+
+/// Excerpts by how often a sentence says `x`.
+#[allow(clippy::unnecessary_wraps)] // as excerpting asks
+fn by_x(sentences: &[&str]) -> Result<Vec<f32>, ()> {
+    Ok(sentences.iter().map(|sentence| sentence.matches('x').count() as f32).collect())
+}
+
+fn excerpt(wanted: &Wanted, budget: u64, count: Counter, length: Length) -> Packed {
+    let mut excerpting = Excerpting { length, answers: &mut by_x };
+    pack_context(wanted, budget, &mut |text| Ok(count(text)), Some(&mut excerpting)).unwrap()
+}
+
+#[test]
+fn a_memory_that_fits_only_as_an_excerpt_is_packed_as_one() {
+    let long = format!("{}There is an x. {}", "Nothing here. ".repeat(20), "Nor here. ".repeat(20));
+    let retrieved = [line("short"), line(&long)];
+    let wanted = Wanted { retrieved: &retrieved, ..Wanted::default() };
+    let got = excerpt(&wanted, 200, &bytes, Length::Auto);
+    assert_eq!(got.retrieved, [0, 1]);
+    assert_eq!(got.excerpts.first(), Some(&None));
+    let shown = got.excerpts.last().cloned().flatten().unwrap();
+    assert!(shown.contains("There is an x.") && shown.len() < 60 && got.text.ends_with(&shown), "{shown}");
+    assert_eq!((got.dropped.len(), got.truncated), (0, false));
+}
+
+#[test]
+fn what_fits_whole_is_packed_whole_unless_a_length_is_asked_for() {
+    let long = "A sentence. ".repeat(10);
+    let retrieved = [line(&long)];
+    let wanted = Wanted { retrieved: &retrieved, ..Wanted::default() };
+    assert_eq!(excerpt(&wanted, 200, &bytes, Length::Auto), pack(&wanted, 200, &bytes));
+    assert_eq!(excerpt(&wanted, 200, &bytes, Length::Tokens(20)).excerpts, [Some("A sentence. …".to_owned())]);
+}
+
+#[test]
+fn excerpts_are_widened_where_room_remains_and_more_is_packed_than_whole() {
+    let (long, longer) = ("One word. ".repeat(12), "Two words. ".repeat(60));
+    let retrieved = [line(&long), line(&longer)];
+    let wanted = Wanted { retrieved: &retrieved, ..Wanted::default() };
+    let got = excerpt(&wanted, 300, &bytes, Length::Auto);
+    assert_eq!((got.retrieved.as_slice(), got.excerpts.first()), (&[0, 1][..], Some(&None)));
+    assert!(got.excerpts.last().is_some_and(Option::is_some) && got.text.contains(long.trim_end()));
+}
+
+#[test]
+fn pinned_facts_and_recent_turns_are_never_excerpted() {
+    let long = "A sentence. ".repeat(10);
+    let (same, retrieved) = ([line(&long)], [line("x")]);
+    let wanted = Wanted { pinned: &same, recent: &same, retrieved: &retrieved, limit: None };
+    let got = excerpt(&wanted, 320, &bytes, Length::Tokens(5));
+    assert_eq!(got.text.matches(long.trim_end()).count(), 2);
 }
 
 /// Counters: zero, huge, bytes, words, and three that are a hash of the text and so neither rise nor add up.
@@ -147,6 +204,10 @@ fn counted(kind: u8, text: &str) -> u64 {
         5 => 300_u64.saturating_sub(bytes(text)),
         _ => bytes(text) / 2 + hash % 60,
     }
+}
+
+fn long_texts() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("([a-z]{1,9} [a-z]{1,9}[.!?] ?){1,40}[a-z]", 0..9)
 }
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
@@ -183,8 +244,44 @@ proptest! {
         let tokens = |units: u64| units.div_ceil(scale);
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
         let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
-        let summed = pack_context_additive(&wanted, budget, &AdditiveCount { units: &units, newline, tokens: &tokens });
+        let summed = sum(&wanted, budget, &AdditiveCount { units: &units, newline, tokens: &tokens });
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| tokens(units(text))));
+    }
+
+    #[test]
+    fn blocks_with_excerpts_are_exact_with_any_counter(
+        pinned in prop::collection::vec("[a-z]{1,20}", 0..3), recent in texts(), retrieved in long_texts(),
+        limit in prop::option::of(0_usize..6), budget in 0_u64..900, kind in 0_u8..7, tokens in prop::option::of(1_u64..90)
+    ) {
+        let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+        let count = |text: &str| counted(kind, text);
+        let length = tokens.map_or(Length::Auto, Length::Tokens);
+        let got = excerpt(&wanted, budget, &count, length);
+        prop_assert_eq!(got.tokens, count(&got.text));
+        prop_assert!(got.tokens <= budget || got.recent_from == recent.len() && got.retrieved.is_empty());
+        prop_assert_eq!(got.retrieved.len(), got.excerpts.len());
+        prop_assert_eq!(got.dropped.len(), got.recent_from + retrieved.len() - got.retrieved.len());
+        let shown: Vec<Line> = retrieved.iter().enumerate().map(|(index, line)| {
+            let place = got.retrieved.iter().position(|kept| *kept == index);
+            Line { text: place.and_then(|place| got.excerpts[place].as_deref()).unwrap_or(line.text), ..*line }
+        }).collect();
+        let wanted = Wanted { retrieved: &shown, ..wanted };
+        prop_assert_eq!(&got.text, &written(&wanted, got.recent_from, &got.retrieved));
+        prop_assert_eq!(&got, &excerpt(&Wanted { retrieved: &retrieved, ..wanted }, budget, &count, length));
+    }
+
+    #[test]
+    fn sums_excerpt_what_counting_the_block_excerpts(
+        retrieved in long_texts(), limit in prop::option::of(0_usize..6), budget in 0_u64..400,
+        tokens in prop::option::of(1_u64..90)
+    ) {
+        let retrieved = lines(&retrieved);
+        let wanted = Wanted { retrieved: &retrieved, limit, ..Wanted::default() };
+        let length = tokens.map_or(Length::Auto, Length::Tokens);
+        let mut excerpting = Excerpting { length, answers: &mut by_x };
+        let summed = pack_context_additive(&wanted, budget, &AdditiveCount::built_in(), Some(&mut excerpting)).unwrap();
+        prop_assert_eq!(summed, excerpt(&wanted, budget, &|text| u64::from(tokens::estimate(text)), length));
     }
 
     #[test]
@@ -194,7 +291,7 @@ proptest! {
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
         let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
-        let summed = pack_context_additive(&wanted, budget, &AdditiveCount::built_in());
+        let summed = sum(&wanted, budget, &AdditiveCount::built_in());
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(tokens::estimate(text))));
     }
 }

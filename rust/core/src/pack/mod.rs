@@ -1,12 +1,18 @@
 //! What fits the budget, and how does it read? Pure: lines and a counter in, the block and what was left out, and why.
 //!
-//! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block, `select` a list of results.
+//! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block (a `draft`),
+//! `select` a list of results. A long memory is shortened to an `excerpt` of its `sentences`.
 mod context;
+mod draft;
+mod excerpt;
 mod render;
 mod select;
+mod sentences;
 mod timeline;
 
-pub use context::{AdditiveCount, Packed, Wanted, pack_context, pack_context_additive};
+pub use context::{Packed, Wanted, pack_context, pack_context_additive};
+pub use draft::AdditiveCount;
+pub use excerpt::{Excerpting, Length};
 pub use render::{Line, Section};
 pub use select::{Selection, select};
 

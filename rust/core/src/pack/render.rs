@@ -104,7 +104,7 @@ fn is_special(c: char) -> bool {
 }
 
 /// Every character that some reader takes for the end of a line.
-fn is_break(c: char) -> bool {
+pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 

@@ -23,10 +23,24 @@ impl Timeline {
         self.entries.iter().any(|((ts, ..), _)| day(*ts) == day(line.ts))
     }
 
+    /// Adds the memory, or changes how it is shown.
     pub fn add(&mut self, line: &Line, rank: usize) {
-        let place = (line.ts, line.turn.unwrap_or(i64::MAX), rank);
-        let at = self.entries.partition_point(|(other, _)| *other < place);
-        self.entries.insert(at, (place, Section::Retrieved.line(line)));
+        let shown = Section::Retrieved.line(line);
+        let at = self.find(line, rank);
+        if let Ok(at) = at {
+            self.entries.remove(at);
+        }
+        let (Ok(at) | Err(at)) = at;
+        self.entries.insert(at, (place(line, rank), shown));
+    }
+
+    /// The line of a memory that was added.
+    pub fn get(&self, line: &Line, rank: usize) -> Option<&str> {
+        self.find(line, rank).ok().and_then(|at| self.entries.get(at)).map(|(_, shown)| shown.as_str())
+    }
+
+    fn find(&self, line: &Line, rank: usize) -> Result<usize, usize> {
+        self.entries.binary_search_by(|(other, _)| other.cmp(&place(line, rank)))
     }
 
     pub fn text(&self) -> String {
@@ -40,6 +54,10 @@ impl Timeline {
         }
         lines.join("\n")
     }
+}
+
+fn place(line: &Line, rank: usize) -> Place {
+    (line.ts, line.turn.unwrap_or(i64::MAX), rank)
 }
 
 /// The line above a day's memories.
@@ -68,6 +86,18 @@ mod tests {
             timeline.add(&line(text, ts, turn), rank);
         }
         assert_eq!(timeline.text(), "1970-01-01\nuser: a\nuser: b\nuser: fact\n1970-01-02\nuser: c");
+    }
+
+    #[test]
+    fn a_memory_added_again_is_shown_anew_in_its_place() {
+        let mut timeline = Timeline::default();
+        for (rank, (text, ts)) in [("a", 0), ("b", 1), ("c", 2)].into_iter().enumerate() {
+            timeline.add(&line(text, ts, None), rank);
+        }
+        timeline.add(&line("longer", 1, None), 1);
+        assert_eq!(timeline.text(), "1970-01-01\nuser: a\nuser: longer\nuser: c");
+        assert_eq!(timeline.get(&line("", 1, None), 1), Some("user: longer"));
+        assert_eq!(timeline.get(&line("", 1, None), 2), None);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::model::Period;
 /// Read from the text once, before anything is ranked.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// The days that it names, told from now.
+    pub today: i32,
+    /// The days that it names, told from today.
     pub periods: Vec<Period>,
     /// It names a date, also one that no day can be told from.
     pub names_date: bool,
@@ -25,8 +26,10 @@ impl Query {
     #[must_use]
     pub fn read(text: &str, now: i64, language: Option<&Language>) -> Self {
         let words = words::words(text);
-        let times = times(text, &words, day_of(now), Sense::Asked, language);
+        let today = day_of(now);
+        let times = times(text, &words, today, Sense::Asked, language);
         Self {
+            today,
             periods: times.periods,
             names_date: times.names_date,
             names_earlier_talk: names_earlier_talk(&words, language),

@@ -21,6 +21,29 @@ pub struct TermMatches {
     postings: Vec<Posting>,
 }
 
+/// The query's terms in a scope, without where they occur.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TermStatistics {
+    /// Memories in the scope.
+    pub memories: u32,
+    /// Each distinct term with the number of memories that hold it.
+    pub terms: Vec<(u64, u32)>,
+}
+
+impl TermStatistics {
+    /// Memories that hold the term; 0 for one that the query does not have.
+    #[must_use]
+    pub fn df(&self, hash: u64) -> u32 {
+        self.terms.iter().find(|(term, _)| *term == hash).map_or(0, |(_, df)| *df)
+    }
+
+    /// Each distinct term with its idf.
+    #[must_use]
+    pub fn idf(&self) -> Vec<(u64, f32)> {
+        self.terms.iter().map(|(hash, df)| (*hash, idf(self.memories as usize, *df as usize))).collect()
+    }
+}
+
 impl TermMatches {
     /// For a scope of `memories`.
     #[must_use]
@@ -50,6 +73,12 @@ impl TermMatches {
             start = term.end;
             (term, found)
         })
+    }
+
+    #[must_use]
+    pub fn statistics(&self) -> TermStatistics {
+        let terms = self.terms.iter().map(|term| (term.hash, term.df)).collect();
+        TermStatistics { memories: self.memories, terms }
     }
 
     /// Memories of S that hold the term; 0 for one that the query does not have.

@@ -294,8 +294,14 @@ impl Reader<'_> {
         Some((relative::away(sign * count, unit, self.today)?, end))
     }
 
-    /// "last Friday", "this summer", "the past two months", "la semana pasada".
+    /// "last Friday", "this summer", "the past month", "the past two months", "la semana pasada".
     fn directed(&self, at: usize) -> Found<Vec<Period>> {
+        if let Some(behind) = self.phrase_of(at, self.dates.rolling)
+            && let Some((unit @ (Unit::Week | Unit::Month | Unit::Quarter | Unit::Year), end)) = self.unit(behind)
+            && let Some(period) = relative::count_of(Direction::Last, 1, unit, self.today)
+        {
+            return Some((vec![period], end));
+        }
         if let Some(direction) = self.direction(at) {
             let counted = self.count(at + 1).and_then(|(count, unit_at)| {
                 let (unit, end) = self.unit(unit_at)?;

@@ -31,6 +31,7 @@ const DATES: DateWords = DateWords {
     day_phrases: &[("the day before yesterday", -2), ("day before yesterday", -2), ("the day after tomorrow", 2), ("day after tomorrow", 2)],
     not_days: &[("every", "*"), ("each", "*")],
     last: "last past previous",
+    rolling: &["the last", "past", "the previous"],
     this: "this",
     next: "next coming upcoming",
     behind: false,

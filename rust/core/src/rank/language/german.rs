@@ -76,6 +76,7 @@ const DATES: DateWords = DateWords {
         ("der", "morgen"), ("den", "morgen"), ("eines", "morgen"),
     ],
     last: "letzte letzten letzter letztes letztem vergangene vergangenen vergangener vergangenes vergangenem vorige vorigen voriger voriges",
+    rolling: &[],
     this: "diese dieser dieses diesen diesem",
     next: "nächste nächsten nächster nächstes nächstem naechste naechsten naechster naechstes kommende kommenden kommender kommendes",
     behind: false,

@@ -53,6 +53,8 @@ pub struct DateWords {
     /// Words behind which a day's or weekday's word is none ("guten Morgen"): (before, word); `*` is any.
     pub not_days: &'static [(&'static str, &'static str)],
     pub last: &'static str,
+    /// Before a unit, mean the days up to today ("the past week"), not the one of the calendar ("last week").
+    pub rolling: &'static [&'static str],
     pub this: &'static str,
     pub next: &'static str,
     /// Whether those stand behind what they go with ("la semana pasada").

@@ -32,6 +32,7 @@ const DATES: DateWords = DateWords {
     ],
     not_days: &[("la", "mañana"), ("la", "manana"), ("cada", "*"), ("los", "*"), ("una", "mañana")],
     last: "pasado pasada pasados pasadas último última últimos últimas ultimo ultima ultimos ultimas anterior",
+    rolling: &["último", "última", "ultimo", "ultima"],
     this: "este esta estos estas",
     next: "próximo próxima próximos próximas proximo proxima proximos proximas viene siguiente",
     behind: true,

@@ -1,4 +1,5 @@
-//! A question that names a day is answered by what was said on it, or by what speaks of it.
+//! A question that names a day is answered by what was said on it, or by what speaks of it. Today is named by those who plan ("what
+//! to cook tonight"), and what was said today is new anyway: there, only what speaks of it counts.
 use super::{Signal, Stage};
 use crate::model::Period;
 use crate::rank::language::periods::day_of;
@@ -40,7 +41,9 @@ impl Signal for Date {
             return vec![0.0; scene.len()];
         }
         let best = |of: &dyn Fn(Period) -> f32| asked.iter().copied().map(of).fold(0.0, f32::max);
-        let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said(day_of(*ts), period))).collect();
+        let today = Period::day(scene.query.today);
+        let said_in = |day: i32, period: Period| if period == today { 0.0 } else { said(day, period) };
+        let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said_in(day_of(*ts), period))).collect();
         for (row, periods) in scene.periods {
             let meant = periods.iter().map(|&own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
             if let Some(value) = values.get_mut(*row as usize) {
@@ -123,6 +126,14 @@ mod tests {
         let got = parts("what happened on 8 May 2023?", &[far; 4], own.clone());
         assert!(close(&got, &[1.3, 0.65, 1.3, 0.0]), "{got:?}");
         assert!(close(&parts("in May 2023", &[far; 4], own), &[0.65, 0.65, 0.65, 0.0]));
+    }
+
+    #[test]
+    fn what_was_said_today_needs_to_speak_of_it() {
+        let today = Period::day(date(2023, 10, 1).unwrap_or_default());
+        let now = [on(2023, 10, 1), on(2023, 10, 1), on(2023, 9, 30)];
+        let got = parts("what is there to do today?", &now, vec![(1, vec![today])]);
+        assert!(close(&got, &[0.0, 1.3, 0.0]), "{got:?}");
     }
 
     #[test]

@@ -1,0 +1,22 @@
+//! What the sentences of long memories are compared with when a context block is packed. No transaction: the read gave the
+//! statistics of its scope along.
+use super::Engine;
+use super::columns::query_tokens;
+use super::request::QueryTerms;
+use crate::rank::answers::overlap;
+use crate::rank::terms::TermStatistics;
+
+impl Engine {
+    /// The share of the query's idf that each sentence holds.
+    #[must_use]
+    pub fn overlaps(&self, terms: &TermStatistics, sentences: &[&str]) -> Vec<f32> {
+        let idf = terms.idf();
+        sentences.iter().map(|sentence| overlap(&idf, &self.analyzer.terms(sentence))).collect()
+    }
+
+    /// The query's vector, its tokens weighted by the statistics of the scope; `None` where they cancel out.
+    #[must_use]
+    pub fn weighted_query(&self, terms: &TermStatistics, query: &str, tokens: QueryTerms) -> Option<Vec<f32>> {
+        query_tokens(&self.analyzer, query, tokens).weighted(terms.memories, |hash| terms.df(hash))
+    }
+}
