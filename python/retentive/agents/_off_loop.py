@@ -1,0 +1,22 @@
+"""Where the store's blocking work runs: never on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from retentive._collection import Collection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def off_loop(_collection: Collection, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `work` on a collection in a worker thread, in the caller's context.
+
+    Cancelling ends the wait, not the work: a write that has begun is stored whole or not at all.
+    """
+    return await asyncio.to_thread(work, *args, **kwargs)
