@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _json, _validate
 from retentive._collection import Collection
-from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
 from retentive.agents._message import Message, Role, checked_messages
 from retentive.agents._off_loop import off_loop
@@ -118,7 +118,11 @@ class StoredMemory(Memory):
         """Return the id of a memory and of what it corrected, which a search no longer finds."""
         if result.supersedes is None:
             return [result.id]
-        return [earlier.id for earlier in self._collection.history(result.id) if self._stored(earlier)]
+        try:
+            chain = self._collection.history(result.id)
+        except NotFoundError:
+            return []  # somebody else cleared it meanwhile
+        return [earlier.id for earlier in chain if self._stored(earlier)]
 
     def _stored(self, result: Result) -> bool:
         names = result.metadata.get(STORED_BY)
