@@ -156,17 +156,6 @@ def test_members_of_their_own_class_are_asked_by_their_own_method(memory_db):
     assert memory_db.turns("default")[0].text == "my pin is ****"
 
 
-def test_clearing_corrected_facts_from_many_sides_at_once(db):
-    """Each member meets chains that another has just deleted."""
-    vectors = [VectorMemory(collection=db, score_threshold=None) for _ in range(8)]
-    for round_ in range(5):
-        for i in range(20):
-            fact = vectors[0].remember(f"fact {round_} {i}", thread_id="t")
-            db.feedback(fact, "corrected", correction=f"better {round_} {i}")
-        CompositeMemory(vectors).clear("t")
-        assert db.count() == 0
-
-
 def test_messages_with_the_same_role_and_content_come_once():
     first = ListMemory(Message.user("a", {"from": 1}), Message.user("b"))
     second = ListMemory(Message.assistant("a"), Message.user("a", {"from": 2}), Message.user("c"))

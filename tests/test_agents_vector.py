@@ -298,6 +298,23 @@ def test_correction_of_a_fact_takes_its_place(memory):
     assert memory.native().get([stored]) == []
 
 
+def test_clear_goes_on_where_somebody_else_clears_at_the_same_moment(embedder):
+    class Raced(Collection):
+        def history(self, id):
+            VectorMemory(collection=other).clear()
+            return super().history(id)
+
+    db = Raced("c", embedder=embedder)
+    other = Collection("unused", embedder=embedder)
+    other._engine = db._engine  # the same store, without the race
+    memory = VectorMemory(collection=db)
+    stored = memory.remember("the office is in Lyon")
+    db.feedback(stored, "corrected", correction="the office is in Paris")
+    memory.add(said("red"))
+    memory.clear()
+    assert db.count() == 0
+
+
 def test_what_expired_is_not_recalled(memory):
     old = datetime.now(UTC) - timedelta(days=2)
     memory.native().remember("red blue", session="default", timestamp=old, ttl_days=1)
