@@ -11,7 +11,6 @@ from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
 from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
 from retentive.agents._message import checked_messages
-from retentive.agents._off_loop import off_loop
 from retentive.agents._stored import StoredMemory, store
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class CompositeMemory(Memory):
         for group in sharing:
             native = group[0].native()
             names = " and ".join(dict.fromkeys(memory.name for memory in group))
-            writes.append((names, off_loop(native, store, native, group, checked, thread)))
+            writes.append((names, store(native, group, checked, thread)))
         await _all("store the messages", writes)
 
     async def aget(

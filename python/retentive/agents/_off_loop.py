@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def off_loop(_collection: Collection, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work` on a collection in a worker thread, in the caller's context.
+    """Run a method of a collection, or work for one, in a worker thread and the caller's context.
 
     Cancelling ends the wait, not the work: a write that has begun is stored whole or not at all.
     """

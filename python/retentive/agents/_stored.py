@@ -48,7 +48,7 @@ class StoredMemory(Memory):
         """Return whether this memory stores a message."""
 
     @abstractmethod
-    def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:
+    async def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:
         """Return messages of a thread, oldest first; arguments are checked."""
 
     async def aadd(self, messages: Message | Iterable[Message], thread_id: str | None = DEFAULT_THREAD) -> None:
@@ -64,7 +64,7 @@ class StoredMemory(Memory):
             StoreError: the file cannot be written.
         """
         checked, thread = checked_messages(messages), checked_thread(thread_id)
-        await off_loop(self._collection, store, self._collection, [self], checked, thread)
+        await store(self._collection, [self], checked, thread)
 
     async def aget(
         self, *, thread_id: str | None = DEFAULT_THREAD, query: str | None = None, limit: int | None = None
@@ -82,7 +82,7 @@ class StoredMemory(Memory):
             StoreError: the file cannot be read.
         """
         thread, asked, most = checked_thread(thread_id), checked_query(query), checked_limit(limit)
-        return await off_loop(self._collection, self._read, thread, asked, most)
+        return await self._read(thread, asked, most)
 
     async def aclear(self, thread_id: str | None = None) -> None:
         """Delete what was stored under this memory's name, for good; nothing else of the collection.
@@ -129,8 +129,16 @@ class StoredMemory(Memory):
         return isinstance(names, list) and self._name in names  # `$contains` looks into a caller's string too
 
 
-def store(collection: Collection, memories: Sequence[StoredMemory], messages: Sequence[Message], thread: str) -> None:
+async def store(
+    collection: Collection, memories: Sequence[StoredMemory], messages: Sequence[Message], thread: str
+) -> None:
     """Store each message that any of `memories` keeps, once."""
+    items = await off_loop(collection, _items, memories, messages, thread)
+    if items:
+        await off_loop(collection, collection.remember_many, items)
+
+
+def _items(memories: Sequence[StoredMemory], messages: Sequence[Message], thread: str) -> list[dict[str, Any]]:
     items = []
     for index, message in enumerate(messages):
         names = dict.fromkeys(memory.name for memory in memories if memory.keeps(message))
@@ -144,8 +152,7 @@ def store(collection: Collection, memories: Sequence[StoredMemory], messages: Se
                     "metadata": stored_metadata(message.metadata, names),
                 }
             )
-    if items:
-        collection.remember_many(items)
+    return items
 
 
 def stored_metadata(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -104,7 +104,15 @@ class VectorMemory(StoredMemory):
         _validate.text(fact, "fact")
         check_metadata(metadata)
         thread = checked_thread(thread_id)
-        return await off_loop(self._collection, self._remember, fact, thread, metadata)
+        return await off_loop(
+            self._collection,
+            self._collection.remember,
+            fact,
+            session=thread,
+            role=Role.SYSTEM.value,
+            kind=FACT,
+            metadata=stored_metadata(metadata, [self.name]),
+        )
 
     def remember(self, fact: str, thread_id: str | None = DEFAULT_THREAD, **metadata: Any) -> str:
         """Do what `aremember` does, and wait for it."""
@@ -120,17 +128,15 @@ class VectorMemory(StoredMemory):
         }
         return {**super().describe(), **settings}
 
-    def _remember(self, fact: str, thread: str, metadata: dict[str, Any]) -> str:
-        marked = stored_metadata(metadata, [self.name])
-        return self._collection.remember(fact, session=thread, role=Role.SYSTEM.value, kind=FACT, metadata=marked)
-
-    def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:
+    async def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:
         most = self._top_k if limit is None else limit
         if query is None or not most:
             return []
         roles = [role.value for role in self._store_roles]
         threshold = self._score_threshold
-        hits = self._collection.search(
+        hits = await off_loop(
+            self._collection,
+            self._collection.search,
             query,
             limit=most,
             mode="dense",

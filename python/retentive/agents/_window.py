@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from retentive import _validate
 from retentive._collection import Collection
 from retentive.agents._message import Role
+from retentive.agents._off_loop import off_loop
 from retentive.agents._stored import StoredMemory, checked_collection, message_of
 
 if TYPE_CHECKING:
@@ -56,15 +57,15 @@ class WindowMemory(StoredMemory):
         """Return the settings and where the turns are, as JSON; nothing is read or counted."""
         return {**super().describe(), "window": self._window}
 
-    def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:  # noqa: ARG002 - a window has no query
+    async def _read(self, thread: str, query: str | None, limit: int | None) -> list[Message]:  # noqa: ARG002 - a window has no query
         most = self._window if limit is None else min(limit, self._window)
-        return [message_of(turn) for turn in self._last(thread, most)]
+        return [message_of(turn) for turn in await self._last(thread, most)]
 
-    def _last(self, thread: str, most: int) -> list[Result]:
+    async def _last(self, thread: str, most: int) -> list[Result]:
         """Return the last turns of the roles that messages have; the application may have stored others between."""
         asked = most
         while most:
-            turns = self._collection.turns(thread, asked)
+            turns = await off_loop(self._collection, self._collection.turns, thread, asked)
             found = [turn for turn in turns if turn.role in set(Role)]
             if len(found) >= most or len(turns) < asked:
                 return found[-most:]
