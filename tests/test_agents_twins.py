@@ -152,6 +152,22 @@ def test_embedder_that_asks_the_memory_back_from_many_blocking_adds_never_hangs(
     assert len(window.get()) == 64
 
 
+def test_embedder_that_asks_the_memory_back_from_many_awaited_adds_never_hangs():
+    real = HashEmbedder(32)
+
+    def embed(texts):
+        window.get()
+        return real.embed_documents(texts)
+
+    window = WindowMemory(64, collection=Collection("c", embedder=CallableEmbedder("asks", 32, embed)))
+
+    async def main():
+        await asyncio.gather(*[window.aadd(Message.user(f"text {i}")) for i in range(64)])
+
+    asyncio.run(main())
+    assert len(window.get()) == 64
+
+
 def test_exception_of_an_async_method_reaches_the_blocking_caller():
     class Failing(ListMemory):
         async def aget(self, *, thread_id=DEFAULT_THREAD, query=None, limit=None):

@@ -7,28 +7,32 @@ import contextvars
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 T = TypeVar("T")
 
-# True in whatever a blocking call runs, in its worker threads too, since they inherit the context.
-_inside: ContextVar[bool] = ContextVar("retentive_agents_inside", default=False)
+_Place = Literal["helper loop", "worker", "own loop"]
+
+# Where the code that asks was called from; None is the user's own code. Threads inherit it with the context.
+_place: ContextVar[_Place | None] = ContextVar("retentive_agents_place", default=None)
 
 
 def run(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run an async method to its end in the helper thread, in the caller's context, and return what it returns.
 
-    A blocking call within a blocking call gets a thread and a loop of its own: the helper loop cannot wait for itself.
+    A call from within a memory's own work gets a thread and a loop of its own: the helper loop cannot wait for itself.
     """
-    if _inside.get():
+    if _place.get() is not None:
         context = contextvars.copy_context()
+        context.run(_place.set, "own loop")
         with ThreadPoolExecutor(1, "retentive-agents-nested") as pool:
             return pool.submit(context.run, asyncio.run, call()).result()
-    future = asyncio.run_coroutine_threadsafe(_marked(call), _helper.loop())
+    future = asyncio.run_coroutine_threadsafe(_on_helper_loop(call), _helper.loop())
     try:
         return future.result()
     except BaseException:
@@ -36,9 +40,24 @@ def run(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise
 
 
-async def _marked(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    _inside.set(True)
+async def _on_helper_loop(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    _place.set("helper loop")
     return await call()
+
+
+def has_own_loop() -> bool:
+    """Return whether the running loop is there for one blocking call, so that its work may as well block it."""
+    return _place.get() == "own loop"
+
+
+@contextmanager
+def at_work() -> Iterator[None]:
+    """Mark what is called from here, in threads too, as a memory's own work."""
+    before = _place.set("worker")
+    try:
+        yield
+    finally:
+        _place.reset(before)
 
 
 class _Helper:

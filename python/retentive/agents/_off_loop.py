@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from retentive.agents import _blocking
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,4 +21,7 @@ async def off_loop(_collection: Collection, work: Callable[P, T], *args: P.args,
 
     Cancelling ends the wait, not the work: a write that has begun is stored whole or not at all.
     """
-    return await asyncio.to_thread(work, *args, **kwargs)
+    if _blocking.has_own_loop():
+        return work(*args, **kwargs)  # every worker may be waiting for this call
+    with _blocking.at_work():
+        return await asyncio.to_thread(work, *args, **kwargs)
