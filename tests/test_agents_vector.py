@@ -298,21 +298,33 @@ def test_correction_of_a_fact_takes_its_place(memory):
     assert memory.native().get([stored]) == []
 
 
-def test_clear_goes_on_where_somebody_else_clears_at_the_same_moment(embedder):
-    class Raced(Collection):
-        def history(self, id):
-            VectorMemory(collection=other).clear()
-            return super().history(id)
+def test_what_was_corrected_is_cleared_even_where_its_correction_is_gone(memory):
+    memory.add(said("the office is in Lyon"))
+    db = memory.native()
+    db.memory.recall_roles = ("nobody",)  # settings of recall are not of clearing
+    (turn,) = db.turns("default")
+    fact = memory.remember("the plan is annual")
+    for stored in (turn.id, fact):
+        db.delete([db.feedback(stored, "corrected", correction="something else")])
+    assert len(db.get([turn.id, fact])) == 2
+    memory.clear("default")
+    assert db.get([turn.id, fact]) == []
+    assert db.turns("default") == []
 
-    db = Raced("c", embedder=embedder)
-    other = Collection("unused", embedder=embedder)
-    other._engine = db._engine  # the same store, without the race
-    memory = VectorMemory(collection=db)
-    stored = memory.remember("the office is in Lyon")
-    db.feedback(stored, "corrected", correction="the office is in Paris")
-    memory.add(said("red"))
-    memory.clear()
-    assert db.count() == 0
+
+def test_facts_of_the_application_are_recalled_whatever_their_role(memory):
+    """Those of `consolidate` have none."""
+    db = memory.native()
+    memory.add(said(*[f"red {i}" for i in range(8)]), thread_id="t")
+    db.consolidate("t", lambda turns: ["red was counted"], keep_recent=0)
+    db.remember("red is loud", session="t", kind="fact", role="narrator")
+    db.remember("red is warm", session="t", pinned=True)
+    found = memory.get(thread_id="t", query="red", limit=10)
+    assert {(m.role.value, m.content) for m in found} == {
+        ("system", "red was counted"),
+        ("system", "red is loud"),
+        ("system", "red is warm"),
+    }
 
 
 def test_what_expired_is_not_recalled(memory):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _json, _validate
 from retentive._collection import Collection
-from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
+from retentive._constants import TURN
+from retentive._errors import ConfigurationError, InvalidInputError
 from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
 from retentive.agents._message import Message, Role, checked_messages
 from retentive.agents._off_loop import off_loop
+from retentive.memory import ConversationMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,22 +109,21 @@ class StoredMemory(Memory):
 
     def _erase(self, thread: str | None) -> None:
         mine = {STORED_BY: {"$contains": self._name}}
+        # A search does not see what was corrected. Settings of its own: the collection's may leave turns out of recall.
+        everything = ConversationMemory(self._collection)
         while True:
-            count = self._collection.count(mine, session=thread, user=None)
-            found = self._collection.search(filter=mine, session=thread, limit=count)
-            doomed = {one for result in found if self._stored(result) for one in self._chain(result)}
-            if not self._collection.delete(sorted(doomed)):  # once more where others stored meanwhile
+            found = everything.recall(
+                "everything",  # ranks, leaves out nothing
+                session=thread,
+                limit=self._collection.count(mine, session=thread, user=None),
+                include_superseded=True,
+                mode="lexical",
+                min_relevance=None,
+                filter=mine,
+            )
+            doomed = [result.id for result in found if self._stored(result)]
+            if not self._collection.delete(doomed):  # once more where others stored meanwhile
                 return
-
-    def _chain(self, result: Result) -> list[str]:
-        """Return the id of a memory and of what it corrected, which a search no longer finds."""
-        if result.supersedes is None:
-            return [result.id]
-        try:
-            chain = self._collection.history(result.id)
-        except NotFoundError:
-            return []  # somebody else cleared it meanwhile
-        return [earlier.id for earlier in chain if self._stored(earlier)]
 
     def _stored(self, result: Result) -> bool:
         names = result.metadata.get(STORED_BY)
@@ -179,13 +180,14 @@ def check_metadata(metadata: Mapping[str, Any], place: str = "") -> None:
 
 
 def message_of(result: Result, marks: Mapping[str, Any] | None = None) -> Message:
-    """Return a stored turn or fact as a message: the caller's own metadata, then `marks`."""
+    """Return a stored turn or fact as a message: the caller's own metadata, then `marks`. A fact is nobody's words."""
     own = {
         key: value
         for key, value in result.metadata.items()
         if key != STORED_BY and not key.startswith(_RESERVED_PREFIX)
     }
-    return Message(Role.of(result.role), result.text, {**own, **(marks or {})})
+    role = Role.of(result.role) if result.kind == TURN else Role.SYSTEM
+    return Message(role, result.text, {**own, **(marks or {})})
 
 
 def checked_collection(collection: object) -> Collection:

@@ -26,8 +26,8 @@ class VectorMemory(StoredMemory):
     """What was said or is known in a thread that is near a query, oldest first.
 
     It reads everything the thread's session has in the collection: its own messages, what other memories or the
-    application stored there, and the session's facts; of turns, only those of `store_roles`. It clears only what it
-    stored itself.
+    application stored there, and the session's facts, as messages of the role `system`; of turns, only those of
+    `store_roles`. It clears only what it stored itself.
 
     Args:
         embedder: for a collection in memory: `"static"` or an `Embedder`. Beside a collection it must be its own.
