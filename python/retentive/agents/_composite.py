@@ -1,0 +1,201 @@
+"""`CompositeMemory`: several memories as one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from retentive import _validate
+from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
+from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
+from retentive.agents._message import checked_messages
+from retentive.agents._stored import StoredMemory, store
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Sequence
+
+    from retentive.agents._message import Message
+
+logger = logging.getLogger("retentive")
+
+
+class MemberError(RetentiveError):
+    """Members of a `CompositeMemory` failed to write; the others were not stopped. The first failure is the cause.
+
+    Attributes:
+        failures: the name of each member that failed, with its exception.
+    """
+
+    def __init__(self, message: str = "", *, failures: Iterable[tuple[str, Exception]] = ()) -> None:
+        super().__init__(message)
+        self.failures = tuple(failures)
+
+
+class CompositeMemory(Memory):
+    """Several memories as one: writes to all, recalls from each in turn.
+
+    Members that share a collection store a message once. A member that fails to write does not stop the others; after
+    all were tried, `MemberError` names each failure. A member that fails to recall is logged and left out.
+
+    Args:
+        memories: the members, in the order of recall; one may be composite itself.
+        name: what it is called in messages and logs.
+
+    Raises:
+        ConfigurationError: there are no members, or one is no `Memory`; `.hint` says what to pass.
+
+    >>> from retentive.agents import Message, VectorMemory, WindowMemory
+    >>> memory = CompositeMemory([VectorMemory(embedder="static"), WindowMemory(window=4)])
+    >>> memory.add(Message.user("I am allergic to peanuts"))
+    >>> [message.content for message in memory.get(query="which foods am I allergic to?")]
+    ['I am allergic to peanuts']
+    """
+
+    def __init__(self, memories: Iterable[Memory], *, name: str = "composite") -> None:
+        self._memories = _members(memories)
+        self._name = _validate.label(name, "name")
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages and logs."""
+        return self._name
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The members, in the order of recall."""
+        return self._memories
+
+    async def aadd(self, messages: Message | Iterable[Message], thread_id: str | None = DEFAULT_THREAD) -> None:
+        """Add messages to every member.
+
+        Args:
+            messages: one or many, oldest first; each member leaves out what it does not keep.
+            thread_id: the thread; None is `"default"`.
+
+        Raises:
+            InvalidInputError: a message or the thread is wrong; no member was asked.
+            MemberError: members failed; the others have stored the messages.
+        """
+        checked, thread = checked_messages(messages), checked_thread(thread_id)
+        alone, sharing = _by_collection(self._leaves())
+        writes = [(memory.name, _add(memory, checked, thread)) for memory in alone]
+        for group in sharing:
+            native = group[0].native()
+            names = " and ".join(dict.fromkeys(memory.name for memory in group))
+            writes.append((names, store(native, group, checked, thread)))
+        await _all("store the messages", writes)
+
+    async def aget(
+        self, *, thread_id: str | None = DEFAULT_THREAD, query: str | None = None, limit: int | None = None
+    ) -> list[Message]:
+        """Return what the members recall, in their order, each role and content once.
+
+        Args:
+            thread_id: the thread; None is `"default"`.
+            query: what is about to be answered.
+            limit: how many messages at most, of each member and in all; the first members come first.
+
+        Raises:
+            InvalidInputError: an argument has the wrong type or value.
+        """
+        thread, asked, most = checked_thread(thread_id), checked_query(query), checked_limit(limit)
+        answers = await asyncio.gather(
+            *[_get(memory, thread, asked, most) for memory in self._memories],
+            return_exceptions=True,
+        )
+        found: dict[tuple[str, str], Message] = {}
+        for memory, answer in zip(self._memories, answers, strict=True):
+            if isinstance(answer, Exception):
+                logger.warning("the memory %r failed to recall and is left out", memory.name, exc_info=answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                for message in answer:
+                    found.setdefault((message.role, message.content), message)
+        return list(found.values())[:most]
+
+    async def aclear(self, thread_id: str | None = None) -> None:
+        """Clear every member.
+
+        Args:
+            thread_id: only of this thread; None for all threads.
+
+        Raises:
+            InvalidInputError: the thread is no string, or an empty one; no member was asked.
+            MemberError: members failed; the others are cleared.
+        """
+        thread = None if thread_id is None else checked_thread(thread_id)
+        await _all("clear", [(memory.name, _clear(memory, thread)) for memory in self._leaves()])
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the members say of themselves, under `memories`, as JSON."""
+        return {**super().describe(), "memories": [memory.describe() for memory in self._memories]}
+
+    def _leaves(self) -> list[Memory]:
+        """Return the members, those of composite members in their place, each once."""
+        leaves: list[Memory] = []
+        for memory in self._memories:
+            leaves += memory._leaves() if type(memory) is CompositeMemory else [memory]  # noqa: SLF001 - of this class
+        return list({id(memory): memory for memory in leaves}.values())
+
+
+def _members(memories: object) -> tuple[Memory, ...]:
+    hint = "pass memories=[WindowMemory(...), VectorMemory(...)]"
+    if isinstance(memories, Memory | str | bytes | Mapping):
+        raise ConfigurationError(f"memories is {_validate.shown(memories)}, expected a list of them", hint=hint)
+    try:
+        members: Sequence[Any] = _validate.items(memories, "memories", "memories")
+    except InvalidInputError as error:
+        raise ConfigurationError(str(error), hint=hint) from error
+    if not members:
+        raise ConfigurationError("CompositeMemory has no members", hint=hint)
+    for index, member in enumerate(members):
+        if not isinstance(member, Memory):
+            raise ConfigurationError(f"memories[{index}] is {_validate.shown(member)}, expected a Memory", hint=hint)
+    return tuple(members)
+
+
+def _by_collection(memories: Iterable[Memory]) -> tuple[list[Memory], list[list[StoredMemory]]]:
+    """Return the memories that write by themselves, and those that write together: of one collection each."""
+    alone: list[Memory] = []
+    groups: dict[object, list[StoredMemory]] = {}
+    for memory in memories:
+        # A class of somebody's own that overrides `aadd` is asked by it.
+        if isinstance(memory, StoredMemory) and type(memory).aadd is StoredMemory.aadd:
+            native = memory.native()
+            groups.setdefault(native.path or id(native), []).append(memory)  # one file may be open twice
+        else:
+            alone.append(memory)
+    return alone, list(groups.values())
+
+
+# A member of somebody else's may raise before it awaits anything, or return something else; neither stops the others.
+async def _add(memory: Memory, messages: Sequence[Message], thread: str) -> None:
+    await memory.aadd(messages, thread_id=thread)
+
+
+async def _get(memory: Memory, thread: str, query: str | None, limit: int | None) -> Sequence[Message]:
+    return checked_messages(await memory.aget(thread_id=thread, query=query, limit=limit))
+
+
+async def _clear(memory: Memory, thread: str | None) -> None:
+    await memory.aclear(thread_id=thread)
+
+
+async def _all(what: str, calls: Sequence[tuple[str, Coroutine[Any, Any, None]]]) -> None:
+    """Wait for all calls, then report those that failed."""
+    answers = await asyncio.gather(*[call for _, call in calls], return_exceptions=True)
+    failures: list[tuple[str, Exception]] = []
+    for (name, _), answer in zip(calls, answers, strict=True):
+        if isinstance(answer, Exception):
+            failures.append((name, answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+    if failures:
+        told = "; ".join(f"{name}: {type(error).__name__}: {error}" for name, error in failures)
+        rest = "the others did" if len(failures) < len(calls) else "no member did"
+        raise MemberError(
+            f"{len(failures)} of {len(calls)} failed to {what}, {rest}: {told}", failures=failures
+        ) from failures[0][1]
