@@ -1,0 +1,213 @@
+"""The conversation: the newest turns of a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retentive import _clock, _times, _validate
+from retentive.assistant import _file, _session
+from retentive.assistant._lines import spoken
+
+if TYPE_CHECKING:
+    import os
+    from datetime import datetime
+    from pathlib import Path
+
+    from retentive._results import Result
+    from retentive.assistant._owner import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One turn.
+
+    Attributes:
+        role: who said it: `user`, `assistant`, ...
+        content: what was said.
+        timestamp: when, in UTC.
+        image_path: the image that came with it, or None.
+        id: of the turn in the collection.
+    """
+
+    role: str
+    content: str
+    timestamp: datetime
+    image_path: str | None
+    id: str
+
+
+class Conversation:
+    """The newest turns of a session: at most `max_turns`, and none that `prune` took out.
+
+    What has left the conversation is still in the collection, and its statements are found by meaning.
+    """
+
+    def __init__(
+        self, owner: Owner, max_turns: int | None, retention_days: float | None, checkpoint: Path | None
+    ) -> None:
+        self._owner = owner
+        self._max_turns = max_turns
+        self._retention_days = retention_days
+        self._checkpoint = checkpoint
+
+    @property
+    def turns(self) -> list[ChatTurn]:
+        """The turns, oldest first."""
+        return [chat_turn(turn) for turn in self.stored()]
+
+    def stored(self, limit: int | None = None) -> list[Result]:
+        """Return the turns as the collection has them, oldest first; only the last `limit`."""
+        most = [number for number in (limit, self._max_turns) if number is not None]
+        return _session.conversation(self._owner, min(most, default=None))
+
+    def add(self, role: str, content: str, image_path: str | os.PathLike[str] | None = None) -> ChatTurn:
+        """Store a turn that is not searched; `MemoryManager.record` is what makes statements searchable.
+
+        Args:
+            role: who said it: `user`, `assistant`, ...
+            content: what was said.
+            image_path: an image that came with it; the path is kept, the image is not read.
+
+        Returns:
+            The turn.
+
+        Raises:
+            InvalidInputError: the content is blank, or an argument has the wrong type. Nothing was stored.
+
+        >>> from retentive.assistant import MemoryManager
+        >>> conversation = MemoryManager().conversation
+        >>> conversation.add("user", "hello").role
+        'user'
+        """
+        return self.store(role, content, image_path, searchable=False)
+
+    def store(self, role: str, content: str, image_path: object, *, searchable: bool) -> ChatTurn:
+        """Store a turn; `searchable` makes it a statement."""
+        _validate.text(content, "content")
+        owner = self._owner
+        now = _clock.now()
+        metadata = _session.metadata(_file.image_path(image_path), searchable=searchable)
+        stored = owner.collection.remember(
+            content,
+            session=owner.session,
+            user=owner.user,
+            role=role,
+            timestamp=_times.to_datetime(now),
+            metadata=metadata,
+        )
+        return ChatTurn(role, content, _times.to_datetime(now), metadata.get(_session.IMAGE_PATH), stored)
+
+    def recent(self, k: int = 5) -> str:
+        """Return the last turns as lines `ROLE: content`, oldest first; empty without turns.
+
+        Args:
+            k: how many at most. Line breaks within a turn are indented.
+
+        >>> from retentive.assistant import MemoryManager
+        >>> conversation = MemoryManager().conversation
+        >>> turns = conversation.add("user", "hello"), conversation.add("assistant", "hi, what can I do?")
+        >>> print(conversation.recent())
+        USER: hello
+        ASSISTANT: hi, what can I do?
+        """
+        turns = self.stored(_validate.integer("k", k))
+        return "\n".join([spoken(turn.role or "user", turn.text) for turn in turns])
+
+    def prune(self, forget: bool = False) -> int:
+        """Take turns older than `retention_days` out of the conversation. The cap works by itself.
+
+        Args:
+            forget: also erase whatever of the session is outside the conversation, by age, cap or an earlier `prune`:
+                its bytes in the collection are overwritten, and a checkpoint that exists is written anew.
+
+        Returns:
+            How many turns left the conversation; with `forget`, how many were erased.
+
+        >>> from retentive.assistant import MemoryManager
+        >>> MemoryManager(retention_days=30).conversation.prune()
+        0
+        """
+        _validate.boolean("forget", forget)
+        before = self.stored()
+        if self._retention_days is not None:
+            edge = _clock.now() - round(self._retention_days * _times.DAY_US)
+            if any(_microseconds(turn) < edge for turn in before):
+                _session.hide_before(self._owner, edge)
+        kept = self.stored()
+        if not forget:
+            return len(before) - len(kept)
+        erased = _session.erase_others(self._owner, kept)
+        if self._checkpoint is not None and self._checkpoint.exists():
+            self.save(self._checkpoint)
+        return erased
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the conversation as JSON: a list of `{role, content, timestamp, image_path}`.
+
+        The file is replaced whole or not at all. The collection needs no saving: what was added is stored.
+
+        Args:
+            path: of the file; its folder must exist.
+
+        Returns:
+            The path.
+
+        Raises:
+            OSError: the file cannot be written; the one before it is as it was.
+        """
+        file = _file.checked_path(path)
+        _file.write(file, [_plain(turn) for turn in self.turns])
+        return file
+
+    def load(self, path: str | os.PathLike[str]) -> int:
+        """Replace the conversation by a file that `save` wrote, in one transaction.
+
+        What is replaced is erased; what had left the conversation before stays to be found by meaning. Statements of
+        the user in the file are searchable, by the rule of `record`.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            How many turns it had.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            SessionFileError: it is damaged, or not a session; its path and the line are in the message.
+            ConflictError: another process kept changing the conversation.
+        """
+        entries = _file.read(_file.checked_path(path))
+        _session.replace(self._owner, self._max_turns, entries)
+        return len(entries)
+
+    def load_new(self, path: Path) -> None:
+        """Load a file where the session has no turns yet and the file exists."""
+        if not _session.all_turns(self._owner, 1) and path.exists():
+            _session.replace(self._owner, self._max_turns, _file.read(path), only_new=True)
+
+    def __len__(self) -> int:
+        """Return how many turns there are."""
+        return len(self.stored())
+
+    def __repr__(self) -> str:
+        return f"<Conversation {self._owner.session!r}>"
+
+
+def chat_turn(turn: Result) -> ChatTurn:
+    """Return a turn of the collection as one of a conversation."""
+    image = turn.metadata.get(_session.IMAGE_PATH)
+    return ChatTurn(turn.role or "user", turn.text, turn.timestamp, image if isinstance(image, str) else None, turn.id)
+
+
+def _microseconds(turn: Result) -> int:
+    return _times.instant("timestamp", turn.timestamp)
+
+
+def _plain(turn: ChatTurn) -> dict[str, str | None]:
+    return {
+        "role": turn.role,
+        "content": turn.content,
+        "timestamp": turn.timestamp.isoformat(),
+        "image_path": turn.image_path,
+    }
