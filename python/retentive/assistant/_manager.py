@@ -41,7 +41,7 @@ class MemoryManager:
         path: a folder, for the collection `assistant.db` and the file `session_<id>.json`; None keeps all in memory.
         max_turns: how many turns the conversation has at most; None for all.
         retention_days: how old a turn of the conversation may be when `prune` runs; None for any age.
-        token_budget: how many tokens `context_for` may use.
+        token_budget: `context_for` stays under so many tokens.
         user: who owns facts and statements, in every session. None: they are the session's own.
         embedder: `"static"` for the model in the package, or any `Embedder`.
         token_counter: `str -> int`, for the budget; None for the built-in estimate.
@@ -116,7 +116,7 @@ class MemoryManager:
 
     @property
     def token_budget(self) -> int:
-        """How many tokens `context_for` may use."""
+        """`context_for` stays under so many tokens."""
         return self._token_budget
 
     def record(self, role: str, content: str, image_path: str | os.PathLike[str] | None = None) -> ChatTurn:
@@ -144,7 +144,7 @@ class MemoryManager:
     def context_for(self, query: str, k_recent: int = 5, k_semantic: int = 3) -> str:
         """Return a block for a prompt: known facts, what is relevant of what was said before, the recent conversation.
 
-        The block has at most `token_budget` tokens by the token counter, always. Facts have half of it, and what the
+        The block stays under `token_budget` tokens by the token counter, always. Facts have half of it, and what the
         rest leaves; where not all fit, the newest do. A text of more than a quarter of it is cut: a turn at its end, a
         memory to what is nearest to the query. What is in the recent conversation, and the query itself, is not
         repeated as a memory.

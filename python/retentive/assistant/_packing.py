@@ -104,7 +104,7 @@ class Block:
         return max(self._budget // 4, 1)
 
     def _fitting(self, text: str, block: Callable[[str], str]) -> str | None:
-        """Return a text as it fits: whole, or its beginning; None where no words of it do."""
+        """Return a text as it fits: whole, or its beginning; None where only scraps of it do."""
 
         def fits(content: str) -> bool:
             return self._count(content) <= self._share and self._count(block(content)) <= self._budget
@@ -117,7 +117,8 @@ class Block:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(_beginning(text, middle)) else (low, middle)
         content = _beginning(text, low)
-        return content if content.strip(f"{MARK} \n") and fits(content) else None
+        worth_it = content.strip(f"{MARK} \n") and self._count(content) > self._share // 4
+        return content if worth_it and fits(content) else None
 
     @staticmethod
     def _render(facts: Sequence[Result], hits: Sequence[str], turns: Sequence[str]) -> str:
@@ -135,8 +136,8 @@ def pack(
     budget: int,
     count: Callable[[str], int],
 ) -> str:
-    """Return the block. Facts have half of the budget, and what the rest leaves; then turn and hit by turns."""
-    block = Block(query, facts, budget, count)
+    """Return the block. Facts have half of the budget, and what the rest leaves; between, a turn and a hit in turn."""
+    block = Block(query, facts, budget - 1, count)  # under the budget, not up to it
     block.take_facts(budget // 2)
     fits = True
     for turn, hit in zip_longest(reversed(turns), hits):
@@ -144,7 +145,7 @@ def pack(
             fits = fits and block.take_turn(turn)  # a conversation has no holes
         if hit is not None:
             block.take_hit(hit)
-    block.take_facts(budget)
+    block.take_facts(budget - 1)
     return block.text
 
 

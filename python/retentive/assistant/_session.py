@@ -61,7 +61,11 @@ def all_turns(owner: Owner, limit: int | None = None) -> list[Result]:
 def conversation(owner: Owner, limit: int | None) -> list[Result]:
     """Return the turns of the conversation; only the last `limit`."""
     start = _start(owner)
-    return [turn for turn in all_turns(owner, limit) if start.admits(turn)]
+    while True:
+        turns = all_turns(owner, limit)
+        start, before = _start(owner), start
+        if start == before:  # else it was replaced between the two reads, and this would be some of both
+            return [turn for turn in turns if start.admits(turn)]
 
 
 def hide_before(owner: Owner, edge: int) -> None:
