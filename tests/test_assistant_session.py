@@ -288,12 +288,12 @@ def test_load_is_seen_whole_or_not_at_all(tmp_path, embedder):
 
 def test_load_between_the_two_reads_of_a_conversation_is_seen_whole(memory, tmp_path, monkeypatch):
     memory.conversation.load(session_file(tmp_path / "old.json", OLD, start=days_ago(60)))
-    memory.conversation.prune()
     memory.conversation.add("user", "hello")
     file, reading = session_file(tmp_path / "other.json", "one", "two"), _session.all_turns
 
     def read_late(owner, limit=None):
         monkeypatch.undo()
+        memory.conversation.prune()
         memory.conversation.load(file)
         return reading(owner, limit)
 
