@@ -234,6 +234,16 @@ def test_near_identical_rows_of_other_sessions_take_no_place(tmp_path):
         assert texts(memory.semantic.search(QUESTION, 3)) == [PEANUTS]
 
 
+def test_statements_are_found_whatever_lies_nearer(memory):
+    """Replies and added turns in any number, and the statements behind them."""
+    for number in range(100):
+        memory.conversation.add("user", f"{QUESTION} {number}")
+    for text in (PEANUTS, "Allergy season in Boston is bad"):
+        memory.record("user", text)
+    assert texts(memory.semantic.search(QUESTION, 3, max_distance=None)) == [PEANUTS, "Allergy season in Boston is bad"]
+    assert texts(memory.semantic.search(QUESTION)) == [PEANUTS]
+
+
 def test_context_has_facts_then_memories_with_their_similarity_then_the_conversation(memory):
     memory.record("user", PEANUTS)
     for number in range(6):

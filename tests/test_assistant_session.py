@@ -186,6 +186,12 @@ def test_save_that_fails_leaves_the_file_before_it(memory, tmp_path, monkeypatch
     assert sorted(os.listdir(tmp_path)) == names  # noqa: PTH208
 
 
+def test_save_into_a_missing_folder_names_the_file(memory, tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        memory.conversation.save(tmp_path / "none" / "a.json")
+    assert raised.value.filename == str(tmp_path / "none" / "a.json")
+
+
 def test_save_is_synced_before_it_is_renamed(memory, monkeypatch):
     steps = []
     fsync, replace = os.fsync, Path.replace
@@ -234,6 +240,15 @@ def test_load_of_its_own_file_loses_no_statement_that_the_cap_took_out(tmp_path)
         memory.conversation.load(memory.checkpoint())
         assert contents(memory) == [f"this is statement number {n}" for n in (2, 3, 4)]
         assert [hit.text for hit in memory.semantic.search("did we move from Lyon to Marseille")] == [OLD]
+
+
+def test_load_of_a_file_twice_stores_no_turn_twice(tmp_path, embedder):
+    file = session_file(tmp_path / "long.json", *[f"this is statement number {n}" for n in range(12)])
+    with MemoryManager(path=tmp_path, max_turns=3, embedder=embedder) as memory:
+        for _ in range(3):
+            memory.conversation.load(file)
+            assert len(everything(memory)) == 12
+            assert contents(memory) == [f"this is statement number {n}" for n in (9, 10, 11)]
 
 
 def test_load_makes_statements_of_the_user_searchable(tmp_path):

@@ -163,8 +163,8 @@ class Conversation:
     def load(self, path: str | os.PathLike[str]) -> int:
         """Replace the conversation by a file that `save` wrote, in one transaction.
 
-        What is replaced is erased; what had left the conversation before stays to be found by meaning. Statements of
-        the user in the file are searchable, by the rule of `record`.
+        What is replaced is erased; what had left the conversation before stays to be found by meaning, once where the
+        file has it too. Statements of the user in the file are searchable, by the rule of `record`.
 
         Args:
             path: of the file.

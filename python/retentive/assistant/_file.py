@@ -8,7 +8,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from retentive import _times, _validate
@@ -78,7 +78,7 @@ def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
     content = f"[\n{lines}\n]\n" if turns else "[]\n"
     temporary = path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.tmp")
     try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+        with _opened(temporary, path) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -88,6 +88,14 @@ def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
             temporary.unlink()
         raise
     _sync_folder(path.parent)
+
+
+def _opened(temporary: Path, path: Path) -> IO[str]:
+    """Return the file to write; an error names the one that was asked for."""
+    try:
+        return temporary.open("x", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -121,14 +129,14 @@ def _text(path: Path) -> str:
 
 def _values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     """Yield the line and the value of each item of the list; one by one, since `json` tells no lines of values."""
-    decoder = json.JSONDecoder()
+    decoder, lines = json.JSONDecoder(), _Lines(text)
     position = _skip(text, 0)
     if text[position : position + 1] != "[":
-        raise _error(path, _line(text, position), "does not start with a list")
+        raise _error(path, lines.at(position), "does not start with a list")
     position = _skip(text, position + 1)
     closed = text[position : position + 1] == "]"
     while not closed:
-        line = _line(text, position)
+        line = lines.at(position)
         try:
             value, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
@@ -140,12 +148,12 @@ def _values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
         separator = text[position : position + 1]
         if separator not in {",", "]"}:
             what = repr(separator) if separator else "the end of the file"
-            raise _error(path, _line(text, position), f"has {what} where a comma or ] was expected")
+            raise _error(path, lines.at(position), f"has {what} where a comma or ] was expected")
         closed = separator == "]"
         position = position if closed else _skip(text, position + 1)
     end = _skip(text, position + 1)
     if end < len(text):
-        raise _error(path, _line(text, end), "goes on after its list")
+        raise _error(path, lines.at(end), "goes on after its list")
 
 
 def _entry(path: Path, line: int, value: object) -> Entry:
@@ -194,5 +202,16 @@ def _skip(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+class _Lines:
+    """Counts lines up to positions that only rise: from the start each time, a long file would take its square."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._line = 1
+
+    def at(self, position: int) -> int:
+        """Return the line of a position."""
+        self._line += self._text.count("\n", self._position, position)
+        self._position = position
+        return self._line

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from retentive import _validate
-from retentive._constants import K_KIND
+from retentive._constants import K_KIND, TURN
 from retentive._errors import InvalidInputError
 from retentive.assistant import _session
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from retentive._results import Result
     from retentive.assistant._owner import Owner
+
+
+_LOOKED_AT = 8  # turns for a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +97,25 @@ class Semantic:
         _validate.text(query, "query")
         owner = self._owner
         vector = owner.engine.embedding.query(query)
-        cut: dict[str, Any] = {"vector": vector, "mode": "dense", "limit": k, "max_distance": max_distance}
-        said = owner.collection.search(
-            session=owner.reach, user=owner.user, filter={_session.STATEMENT: True, K_KIND: "turn"}, **cut
-        )
-        documents = owner.collection.search(filter={K_KIND: {"$exists": False}}, **cut)
+        cut: dict[str, Any] = {"vector": vector, "mode": "dense", "max_distance": max_distance}
+        said = self._statements(k, **cut, session=owner.reach, user=owner.user)
+        documents = owner.collection.search(limit=k, filter={K_KIND: {"$exists": False}}, **cut)
         measured = [(hit, hit.similarity) for hit in (*said, *documents)]
         hits = [_found(hit, similarity) for hit, similarity in measured if similarity is not None]
         return sorted(hits, key=lambda hit: hit.distance)[:k]
+
+    def _statements(self, k: int, **search: Any) -> list[Result]:
+        """Return the nearest statements.
+
+        A filter reads the metadata of every turn there is, so the nearest turns are looked at first: mostly they hold
+        as many statements as are wanted.
+        """
+        collection, most = self._owner.collection, _LOOKED_AT * (k + 1)
+        nearest = collection.search(limit=most, **search)
+        statements = [hit for hit in nearest if hit.kind == TURN and hit.metadata.get(_session.STATEMENT) is True]
+        if len(statements) >= k or len(nearest) < most:
+            return statements[:k]
+        return list(collection.search(limit=k, filter={_session.STATEMENT: True, K_KIND: TURN}, **search))
 
 
 def _found(hit: Result, similarity: float) -> Found:

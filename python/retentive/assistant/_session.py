@@ -89,6 +89,8 @@ def replace(owner: Owner, limit: int | None, entries: Sequence[Entry], *, only_n
     The core's transaction of consolidation is the one that deletes turns and stores memories. It takes no turns that a
     fact cites or that were corrected: those leave the conversation with it, and are erased in a transaction after it.
 
+    What left the conversation before stays in the collection, but for turns that `entries` has too.
+
     With `only_new`, a session that has turns stays as it is: of many processes that start at once, one loads the file.
 
     Raises:
@@ -96,13 +98,16 @@ def replace(owner: Owner, limit: int | None, entries: Sequence[Entry], *, only_n
     """
     core = owner.engine.core
     rows = _rows(owner, entries)
+    said = {(entry.role, entry.content, entry.timestamp) for entry in entries}
     for _ in range(_ATTEMPTS):
         now = _clock.now()
         first = owner.collection.get_one(_start_id(owner)) is None
         if only_new and all_turns(owner, 1):
             return
-        old = [turn.id for turn in conversation(owner, limit)]
-        last = all_turns(owner, 1)
+        shown = {turn.id for turn in conversation(owner, limit)}
+        turns = all_turns(owner)
+        old = [turn.id for turn in turns if turn.id in shown or _said(turn) in said]
+        last = turns[-1:]
         start = Start(from_turn=(last[0].turn or 0) + 1 if last else 0)
         free = core.consolidation_batch(owner.session, owner.user, 0, None, _reading.UNLIMITED, now, ())
         replaceable = {turn.id for turn in free}
@@ -121,6 +126,10 @@ def replace(owner: Owner, limit: int | None, entries: Sequence[Entry], *, only_n
         f"the session {owner.session!r} changed during {_ATTEMPTS} attempts to replace it, expected it to rest; "
         "nothing was changed, try later"
     )
+
+
+def _said(turn: Result) -> tuple[str, str, int]:
+    return turn.role or "user", turn.text, _times.instant("timestamp", turn.timestamp)
 
 
 def _erase(owner: Owner, ids: list[str]) -> int:
