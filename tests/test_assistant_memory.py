@@ -34,6 +34,17 @@ def test_import_retentive_does_not_import_the_assistant():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "False\n"
 
 
+def test_every_exported_name_and_its_methods_are_documented():
+    from retentive import assistant
+
+    assert list(assistant.__all__) == sorted(assistant.__all__)
+    for name in assistant.__all__:
+        exported = getattr(assistant, name)
+        members = [member for key, member in vars(exported).items() if not key.startswith("_") and callable(member)]
+        members += [member for member in vars(exported).values() if isinstance(member, property)]
+        assert all((member.__doc__ or "").strip() for member in [exported, *members]), name
+
+
 def test_fact_is_overwritten_under_a_key_trimmed_and_case_folded(memory):
     memory.facts.remember("City", "Lyon")
     memory.facts.remember("  CITY ", "Paris")

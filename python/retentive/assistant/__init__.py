@@ -14,10 +14,11 @@
 USER: I can't eat peanuts, they make my throat swell
 """
 
-from retentive.assistant._conversation import ChatTurn, Conversation
+from retentive.assistant._conversation import Conversation
 from retentive.assistant._facts import Facts
 from retentive.assistant._file import SessionFileError
 from retentive.assistant._manager import MemoryManager
 from retentive.assistant._semantic import Found, Semantic
+from retentive.assistant._turn import ChatTurn
 
 __all__ = ["ChatTurn", "Conversation", "Facts", "Found", "MemoryManager", "Semantic", "SessionFileError"]

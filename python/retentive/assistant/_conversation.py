@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retentive import _clock, _times, _validate
 from retentive.assistant import _file, _session
 from retentive.assistant._lines import spoken
+from retentive.assistant._turn import chat_turn
 
 if TYPE_CHECKING:
     import os
-    from datetime import datetime
     from pathlib import Path
 
     from retentive._results import Result
     from retentive.assistant._owner import Owner
-
-
-@dataclass(frozen=True, slots=True)
-class ChatTurn:
-    """One turn.
-
-    Attributes:
-        role: who said it: `user`, `assistant`, ...
-        content: what was said.
-        timestamp: when, in UTC.
-        image_path: the image that came with it, or None.
-        id: of the turn in the collection.
-    """
-
-    role: str
-    content: str
-    timestamp: datetime
-    image_path: str | None
-    id: str
+    from retentive.assistant._turn import ChatTurn
 
 
 class Conversation:
@@ -43,23 +24,15 @@ class Conversation:
     What has left the conversation is still in the collection, and its statements are found by meaning.
     """
 
-    def __init__(
-        self, owner: Owner, max_turns: int | None, retention_days: float | None, checkpoint: Path | None
-    ) -> None:
+    def __init__(self, owner: Owner, retention_days: float | None, checkpoint: Path | None) -> None:
         self._owner = owner
-        self._max_turns = max_turns
         self._retention_days = retention_days
         self._checkpoint = checkpoint
 
     @property
     def turns(self) -> list[ChatTurn]:
         """The turns, oldest first."""
-        return [chat_turn(turn) for turn in self.stored()]
-
-    def stored(self, limit: int | None = None) -> list[Result]:
-        """Return the turns as the collection has them, oldest first; only the last `limit`."""
-        most = [number for number in (limit, self._max_turns) if number is not None]
-        return _session.conversation(self._owner, min(most, default=None))
+        return [chat_turn(turn) for turn in _session.conversation(self._owner)]
 
     def add(self, role: str, content: str, image_path: str | os.PathLike[str] | None = None) -> ChatTurn:
         """Store a turn that is not searched; `MemoryManager.record` is what makes statements searchable.
@@ -80,23 +53,7 @@ class Conversation:
         >>> conversation.add("user", "hello").role
         'user'
         """
-        return self.store(role, content, image_path, searchable=False)
-
-    def store(self, role: str, content: str, image_path: object, *, searchable: bool) -> ChatTurn:
-        """Store a turn; `searchable` makes it a statement."""
-        _validate.text(content, "content")
-        owner = self._owner
-        now = _clock.now()
-        metadata = _session.metadata(_file.image_path(image_path), searchable=searchable)
-        stored = owner.collection.remember(
-            content,
-            session=owner.session,
-            user=owner.user,
-            role=role,
-            timestamp=_times.to_datetime(now),
-            metadata=metadata,
-        )
-        return ChatTurn(role, content, _times.to_datetime(now), metadata.get(_session.IMAGE_PATH), stored)
+        return _session.store(self._owner, role, content, image_path, searchable=False)
 
     def recent(self, k: int = 5) -> str:
         """Return the last turns as lines `ROLE: content`, oldest first; empty without turns.
@@ -111,7 +68,7 @@ class Conversation:
         USER: hello
         ASSISTANT: hi, what can I do?
         """
-        turns = self.stored(_validate.integer("k", k))
+        turns = _session.conversation(self._owner, _validate.integer("k", k))
         return "\n".join([spoken(turn.role or "user", turn.text) for turn in turns])
 
     def prune(self, forget: bool = False) -> int:
@@ -129,12 +86,12 @@ class Conversation:
         0
         """
         _validate.boolean("forget", forget)
-        before = self.stored()
+        before = _session.conversation(self._owner)
         if self._retention_days is not None:
             edge = _clock.now() - round(self._retention_days * _times.DAY_US)
             if any(_microseconds(turn) < edge for turn in before):
                 _session.hide_before(self._owner, edge)
-        kept = self.stored()
+        kept = _session.conversation(self._owner)
         if not forget:
             return len(before) - len(kept)
         erased = _session.erase_others(self._owner, kept)
@@ -178,26 +135,15 @@ class Conversation:
             ConflictError: another process kept changing the conversation.
         """
         entries = _file.read(_file.checked_path(path))
-        _session.replace(self._owner, self._max_turns, entries)
+        _session.replace(self._owner, entries)
         return len(entries)
-
-    def load_new(self, path: Path) -> None:
-        """Load a file where the session has no turns yet and the file exists."""
-        if not _session.all_turns(self._owner, 1) and path.exists():
-            _session.replace(self._owner, self._max_turns, _file.read(path), only_new=True)
 
     def __len__(self) -> int:
         """Return how many turns there are."""
-        return len(self.stored())
+        return len(_session.conversation(self._owner))
 
     def __repr__(self) -> str:
         return f"<Conversation {self._owner.session!r}>"
-
-
-def chat_turn(turn: Result) -> ChatTurn:
-    """Return a turn of the collection as one of a conversation."""
-    image = turn.metadata.get(_session.IMAGE_PATH)
-    return ChatTurn(turn.role or "user", turn.text, turn.timestamp, image if isinstance(image, str) else None, turn.id)
 
 
 def _microseconds(turn: Result) -> int:

@@ -52,12 +52,10 @@ class Facts:
         _validate.text(value, "value")
         owner = self._owner
         before = self._found(key)
-        stored = owner.collection.remember(
-            value, session=owner.reach, user=owner.user, kind="fact", key=key, check=False
-        )
-        if before is not None and before.id != stored:
+        new = owner.collection.remember(value, session=owner.reach, user=owner.user, kind="fact", key=key, check=False)
+        if before is not None and before.id != new:
             # Ids and the key, never a value: as in every line of the log.
-            logger.info("the fact %r was replaced: %s supersedes %s", key, stored, before.id)
+            logger.info("the fact %r was replaced: %s supersedes %s", key, new, before.id)
 
     def recall(self, key: str) -> str | None:
         """Return the value of a key, None where it has none.
@@ -84,7 +82,7 @@ class Facts:
 
     def all(self) -> dict[str, str]:
         """Return every value by key, sorted by key."""
-        return {fact.key or "": fact.text for fact in sorted(self.stored(), key=lambda fact: fact.key or "")}
+        return {fact.key or "": fact.text for fact in sorted(stored(self._owner), key=lambda fact: fact.key or "")}
 
     def as_context(self) -> str:
         """Return the facts under one heading, one a line, sorted by key; empty without facts.
@@ -98,14 +96,15 @@ class Facts:
         - city: Lyon
         - name: Sam
         """
-        return section(self.stored())
-
-    def stored(self) -> list[Result]:
-        """Return the facts as the collection has them, by key."""
-        return self._owner.collection.facts(session=self._owner.reach, user=self._owner.user)
+        return section(stored(self._owner))
 
     def _found(self, key: str) -> Result | None:
         return self._owner.collection.fact(key, session=self._owner.reach, user=self._owner.user)
+
+
+def stored(owner: Owner) -> list[Result]:
+    """Return the facts as the collection has them."""
+    return owner.collection.facts(session=owner.reach, user=owner.user)
 
 
 def section(facts: Iterable[Result]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from retentive import _validate
 from retentive._collection import Collection
 from retentive._errors import ConfigurationError, InvalidInputError
-from retentive.assistant import _file, _packing
+from retentive.assistant import _facts, _file, _packing, _session
 from retentive.assistant._conversation import Conversation
 from retentive.assistant._facts import Facts
 from retentive.assistant._owner import Owner
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from retentive.assistant._conversation import ChatTurn
     from retentive.assistant._semantic import Found
+    from retentive.assistant._turn import ChatTurn
     from retentive.embedders import Embedder
 
 COLLECTION = "assistant"
@@ -86,15 +86,15 @@ class MemoryManager:
             collection = _opened(path, max_turns, embedder, token_counter)
         else:
             _check_shared(collection, path=path, embedder=embedder, token_counter=token_counter)
-        self._owner = Owner(collection, session, user)
+        self._owner = Owner(collection, session, user, max_turns)
         file = None if collection.path is None else collection.path.parent / _file.file_name(session, user)
         self._file = file
-        self.conversation = Conversation(self._owner, max_turns, retention_days, file)
+        self.conversation = Conversation(self._owner, retention_days, file)
         self.facts = Facts(self._owner)
         self.semantic = Semantic(self._owner)
         try:
             if file is not None:
-                self.conversation.load_new(file)
+                _session.load_new(self._owner, file)
         except BaseException:
             self.close()
             raise
@@ -139,7 +139,7 @@ class MemoryManager:
         """
         _validate.text(content, "content")
         searchable = is_statement(_validate.label(role, "role"), content)
-        return self.conversation.store(role, content, image_path, searchable=searchable)
+        return _session.store(self._owner, role, content, image_path, searchable=searchable)
 
     def context_for(self, query: str, k_recent: int = 5, k_semantic: int = 3) -> str:
         """Return a block for a prompt: known facts, what is relevant of what was said before, the recent conversation.
@@ -163,10 +163,10 @@ class MemoryManager:
         """
         k_recent = _validate.integer("k_recent", k_recent)
         k_semantic = _validate.integer("k_semantic", k_semantic)
-        turns = self.conversation.stored(k_recent)
+        turns = _session.conversation(self._owner, k_recent)
         hits = self._not_said_yet(query, {turn.text for turn in turns} | {query}, k_semantic)
         count = self._owner.engine.counter or estimate_tokens
-        return _packing.pack(query, self.facts.stored(), hits, turns, self._token_budget, count)
+        return _packing.pack(query, _facts.stored(self._owner), hits, turns, self._token_budget, count)
 
     def checkpoint(self) -> Path:
         """Write the conversation as JSON beside the collection; return the file.

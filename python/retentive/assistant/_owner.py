@@ -17,6 +17,7 @@ class Owner:
     collection: Collection
     session: str
     user: str | None
+    max_turns: int | None = None  # of the conversation
 
     @property
     def engine(self) -> Engine:

@@ -10,21 +10,23 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retentive import _bulk, _clock, _reading, _times
+from retentive import _bulk, _clock, _reading, _times, _validate
 from retentive._constants import DOCUMENT
 from retentive._errors import ConflictError
 from retentive._remember import new_memory
 from retentive._results import Result
+from retentive.assistant import _file
 from retentive.assistant._statement import is_statement
+from retentive.assistant._turn import IMAGE_PATH, ChatTurn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from retentive._requests import NewMemory
     from retentive.assistant._file import Entry
     from retentive.assistant._owner import Owner
 
-IMAGE_PATH = "image_path"
 STATEMENT = "statement"
 
 _ATTEMPTS = 5
@@ -52,17 +54,35 @@ def metadata(image_path: str | None, *, searchable: bool) -> dict[str, Any]:
     return image | ({STATEMENT: True} if searchable else {})
 
 
+def store(owner: Owner, role: str, content: str, image_path: object, *, searchable: bool) -> ChatTurn:
+    """Store a turn; `searchable` makes it a statement."""
+    _validate.text(content, "content")
+    own = metadata(_file.image_path(image_path), searchable=searchable)
+    said = _times.to_datetime(_clock.now())
+    stored = owner.collection.remember(
+        content, session=owner.session, user=owner.user, role=role, timestamp=said, metadata=own
+    )
+    return ChatTurn(role, content, said, own.get(IMAGE_PATH), stored)
+
+
+def load_new(owner: Owner, path: Path) -> None:
+    """Load a file where the session has no turns yet and the file exists."""
+    if not all_turns(owner, 1) and path.exists():
+        replace(owner, _file.read(path), only_new=True)
+
+
 def all_turns(owner: Owner, limit: int | None = None) -> list[Result]:
     """Return the turns of the session, in the conversation or not; only the last `limit`."""
     turns = owner.engine.core.turns(owner.session, owner.user, limit, _clock.now())
     return [Result(turn) for turn in turns]
 
 
-def conversation(owner: Owner, limit: int | None) -> list[Result]:
+def conversation(owner: Owner, limit: int | None = None) -> list[Result]:
     """Return the turns of the conversation; only the last `limit`."""
+    most = min([number for number in (limit, owner.max_turns) if number is not None], default=None)
     start = _start(owner)
     while True:
-        turns = all_turns(owner, limit)
+        turns = all_turns(owner, most)
         start, before = _start(owner), start
         if start == before:  # else it was replaced between the two reads, and this would be some of both
             return [turn for turn in turns if start.admits(turn)]
@@ -83,7 +103,7 @@ def erase_others(owner: Owner, kept: Sequence[Result]) -> int:
     return _erase(owner, [turn.id for turn in all_turns(owner) if turn.id not in ids])
 
 
-def replace(owner: Owner, limit: int | None, entries: Sequence[Entry], *, only_new: bool = False) -> None:
+def replace(owner: Owner, entries: Sequence[Entry], *, only_new: bool = False) -> None:
     """Replace the conversation by `entries`: the old turns, the new ones and the beginning in one transaction.
 
     The core's transaction of consolidation is the one that deletes turns and stores memories. It takes no turns that a
@@ -104,7 +124,7 @@ def replace(owner: Owner, limit: int | None, entries: Sequence[Entry], *, only_n
         first = owner.collection.get_one(_start_id(owner)) is None
         if only_new and all_turns(owner, 1):
             return
-        shown = {turn.id for turn in conversation(owner, limit)}
+        shown = {turn.id for turn in conversation(owner)}
         turns = all_turns(owner)
         old = [turn.id for turn in turns if turn.id in shown or _said(turn) in said]
         last = turns[-1:]
