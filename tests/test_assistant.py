@@ -58,7 +58,7 @@ print(len(turns), turns[0].content, turns[0].image_path, turns[0].timestamp.isof
 """
 
 
-@pytest.mark.parametrize("lost", ["", "assistant.db"], ids=["collection", "file_alone"])
+@pytest.mark.parametrize("lost", ["session_chat.json", "assistant.db"], ids=["collection_alone", "file_alone"])
 def test_save_kill_reload_in_a_new_process_gives_the_same_count_and_first_message(tmp_path, lost):
     pipe = subprocess.PIPE
     child = subprocess.Popen([sys.executable, "-c", RECORDING, str(tmp_path)], stdin=pipe, stdout=pipe, text=True)
@@ -68,9 +68,8 @@ def test_save_kill_reload_in_a_new_process_gives_the_same_count_and_first_messag
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     saved = json.loads(tmp_path.joinpath("session_chat.json").read_text(encoding="utf-8"))
-    if lost:
-        for file in tmp_path.glob(f"{lost}*"):
-            file.unlink()
+    for file in tmp_path.glob(f"{lost}*"):
+        file.unlink()
     done = subprocess.run(
         [sys.executable, "-c", RELOADING, str(tmp_path)], capture_output=True, check=True, encoding="utf-8"
     )
