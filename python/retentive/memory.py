@@ -45,7 +45,7 @@ from retentive._setting import Setting
 
 if TYPE_CHECKING:
     from retentive._collection import Collection
-    from retentive._judge import Judge
+    from retentive._judge import AsyncJudge, Judge
     from retentive._requests import Settings
 
 __all__ = [
@@ -92,7 +92,7 @@ def _turns(name: str, value: object) -> int | None:
     return _validate.integer_or_none(name, value)
 
 
-def _judge(name: str, value: object) -> Judge | None:
+def _judge(name: str, value: object) -> Judge | AsyncJudge | None:
     return _validate.callable_or_none(name, value)
 
 
@@ -171,7 +171,7 @@ class ConversationMemory(Conversation):
         feedback_weight: float = 0.25,
         feedback_half_life_days: float = 30.0,
         ttl_days: _times.Ttl = None,
-        judge: Judge | None = None,
+        judge: Judge | AsyncJudge | None = None,
         judge_candidates: int = 5,
         *,
         max_turns: int | None = None,
