@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-THREADS = 8
+THREADS = 4
 
 
 class Pool:
