@@ -208,7 +208,7 @@ def test_errors_are_those_of_the_blocking_methods(memory_db):
             await memory_db.afeedback("mem_unknown", "useful")
         with pytest.raises(TypeError, match="unexpected keyword"):
             await memory_db.acontext("text", nonsense=1)
-        with pytest.raises(InvalidInputError, match="items is {"):
+        with pytest.raises(InvalidInputError, match="expected mappings"):
             await memory_db.aremember_many({"text": "a mapping"})
 
     asyncio.run(wrong())
