@@ -132,6 +132,7 @@ class ConversationMemory(Conversation):
         feedback_half_life_days: after how many days feedback counts half; above 0.
         ttl_days: time to live in days: a number for all kinds, a mapping of kind to days, or None for ever.
         judge: `judge(new_text, candidate_texts)` returns one bool a candidate, True where the new text replaces it.
+            An async function serves the async twins, and is refused by the blocking methods.
         judge_candidates: how many candidates it is shown at most.
         max_turns: turns older than the last so many are in neither `turns()` nor the recent part of a context.
         recall_roles: the roles whose turns are recalled; None for all.
