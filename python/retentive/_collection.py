@@ -34,8 +34,8 @@ class Collection(Conversation, CollectionTwins):
     """Turns, facts and documents in one SQLite file, or in memory.
 
     Many processes of one machine may have the same file open; each sees what the others committed. Usable as a context
-    manager, with `async with` too. `await db.aremember(...)` is `db.remember(...)` without blocking the event loop, and so
-    for every method that touches the store: four threads of the collection's own do the work.
+    manager, with `async with` too. `await db.aremember(...)` is `db.remember(...)` without blocking the event loop, and
+    so for every method that touches the store: four threads of the collection's own do the work.
 
     Args:
         name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot.
