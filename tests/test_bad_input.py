@@ -320,6 +320,7 @@ def test_file_that_is_not_ours_is_refused_and_untouched(tmp_path, content):
 WRITES = {
     "remember": lambda db: db.remember("x"),
     "remember_many": lambda db: db.remember_many([{"text": "x"}]),
+    "replace_turns": lambda db: db.replace_turns("a", [{"text": "x"}]),
     "add": lambda db: db.add("x"),
     "feedback": lambda db: db.feedback(db.turns("a")[0].id, "useful"),
     "forget": lambda db: db.forget(session="a"),

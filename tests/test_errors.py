@@ -121,6 +121,7 @@ def test_conflict_error(memory_db):
 CALLS = {
     "remember": lambda db: db.remember("x"),
     "remember_many": lambda db: db.remember_many([{"text": "x"}]),
+    "replace_turns": lambda db: db.replace_turns("a", []),
     "recall": lambda db: db.recall("x"),
     "context": lambda db: db.context("x"),
     "feedback": lambda db: db.feedback("x", "useful"),

@@ -13,6 +13,7 @@ from retentive import (
     _recall,
     _remember,
     _remember_many,
+    _replace_turns,
     _times,
     _validate,
 )
@@ -144,6 +145,37 @@ class Conversation(ConversationTwins):
         2
         """
         return self._run(_remember_many.remember_many(self._engine, self._settings, items, progress))
+
+    def replace_turns(self, session: str, items: Iterable[Mapping[str, Any]], *, user: str | None = None) -> list[str]:
+        """Put other turns in the place of a session's turns, in one transaction.
+
+        For a conversation that was edited, rolled back or read from elsewhere. The old turns are deleted for good;
+        facts stay. No reader sees the session half-way, and what fails changes nothing.
+
+        Args:
+            session: whose turns.
+            items: mappings with the arguments of `remember` that a turn has, without session and user; and `vector`.
+                None of them is judged. An id of the old turns may be given again. No items: the session has no turns
+                any more.
+            user: the session's user; None for a session without one.
+
+        Returns:
+            The new ids, in order. Turn numbers go on from the old ones.
+
+        Raises:
+            InvalidInputError: an item is not a turn, or its fields are wrong; nothing is changed.
+            ConflictError: an id is in use elsewhere; nothing is changed.
+            EmbedderError: the embedder failed; nothing is changed.
+
+        >>> from retentive import Collection
+        >>> from retentive.embedders import HashEmbedder
+        >>> db = Collection("chat", embedder=HashEmbedder(64))
+        >>> _ = db.remember("helo", session="u42")
+        >>> _ = db.replace_turns("u42", [{"text": "hello"}, {"text": "Hi!", "role": "assistant"}])
+        >>> [turn.text for turn in db.turns("u42")]
+        ['hello', 'Hi!']
+        """
+        return _replace_turns.replace_turns(self._engine, self._settings, session, items, user)
 
     def recall(
         self,

@@ -60,13 +60,14 @@ def remember_many(
 
 def _chunks(settings: ConversationMemory, items: Iterable[Mapping[str, Any]]) -> Iterator[list[Item]]:
     """Yield checked items, 1,000 at a time. What has a length is checked whole first: one bad item, nothing stored."""
-    checked: Iterable[Item] = (_checked(settings, index, item) for index, item in enumerate(items))
-    rest = iter(list(checked) if isinstance(items, Sequence) else checked)
+    items_checked: Iterable[Item] = (checked(settings, index, item) for index, item in enumerate(items))
+    rest = iter(list(items_checked) if isinstance(items, Sequence) else items_checked)
     while chunk := list(islice(rest, TRANSACTION)):
         yield chunk
 
 
-def _checked(settings: ConversationMemory, index: int, item: Mapping[str, Any]) -> Item:
+def checked(settings: ConversationMemory, index: int, item: Mapping[str, Any]) -> Item:
+    """Return an item whose every field is right; an error says which item was not."""
     try:
         return _item(settings, item)
     except InvalidInputError as error:

@@ -102,6 +102,18 @@ impl Core {
         stored.into_iter().try_for_each(|id| ids.append(id))
     }
 
+    fn replace_turns(
+        &self,
+        py: Python<'_>,
+        user: Option<&str>,
+        session: &str,
+        memories: Vec<Given<engine::NewMemory>>,
+        now: i64,
+    ) -> PyResult<Vec<String>> {
+        let memories = given(memories);
+        call(py, |interrupt| self.0.replace_turns(user, session, memories, now, interrupt))
+    }
+
     #[pyo3(signature = (text, vector, user, session, limit, now))]
     #[allow(clippy::too_many_arguments)] // what decides who is a candidate
     fn judge_candidates(

@@ -18,6 +18,7 @@ mod read;
 mod recall;
 mod record;
 mod remember;
+mod replace;
 pub mod request;
 mod search;
 mod similar;
