@@ -1,10 +1,13 @@
 """Every method that touches the store has an async twin: `a` before its name, the same signature, the same answer."""
 
+import ast
 import asyncio
 import inspect
+from pathlib import Path
 
 import pytest
 
+import retentive
 from retentive import Collection, ConversationMemory
 
 # What touches no store. A new method has a twin, or its reason not to have one stands here.
@@ -65,9 +68,38 @@ def test_twin_passes_every_argument_on(cls, name, memory_db, monkeypatch):
     assert answer is (None if signature.return_annotation == "None" else received)
 
 
+def test_steps_are_always_taken():
+    """A generator that is only called does nothing, and says nothing."""
+    sources = {path: ast.parse(path.read_text("utf-8")) for path in Path(retentive.__file__).parent.rglob("*.py")}
+    nodes = [(path, node) for path, tree in sources.items() for node in ast.walk(tree)]
+    steps = {
+        node.name
+        for _, node in nodes
+        if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns).startswith("Steps[")
+    }
+    assert {"remember", "documents", "embed", "called"} <= steps
+    forgotten = [
+        f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+        for path, node in nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and is_step(node.value.func, steps)
+    ]
+    assert forgotten == [], "write `yield from` before it"
+
+
+def is_step(function, steps):
+    """Whether a call is one of a function in `steps`: by its own name, of a module of ours, or of an embedding."""
+    if isinstance(function, ast.Name):
+        return function.id in steps
+    owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
+    ours = owner.startswith("_") or owner in {"judging", "self"} or owner.endswith(("embedding", "target"))
+    return ours and function.attr in steps
+
+
 CALLS = [
     ("remember_many", [{"text": f"number {i} of the list", "session": "s"} for i in range(12)]),
     ("turns", "s", 3),
+    ("replace_turns", "r", [{"text": "instead"}, {"text": "of that", "role": "assistant"}]),
+    ("turns", "r"),
     ("recall", "which number", "s", 4),
     ("context", "number 3", "s"),
     ("add", ["The export button is top right", "Invoices come monthly"]),

@@ -175,7 +175,7 @@ class Conversation(ConversationTwins):
         >>> [turn.text for turn in db.turns("u42")]
         ['hello', 'Hi!']
         """
-        return _replace_turns.replace_turns(self._engine, self._settings, session, items, user)
+        return self._run(_replace_turns.replace_turns(self._engine, self._settings, session, items, user))
 
     def recall(
         self,

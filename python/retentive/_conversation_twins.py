@@ -67,6 +67,12 @@ class ConversationTwins:
         """Do what `remember_many` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).remember_many, items, progress=progress)
 
+    async def areplace_turns(
+        self, session: str, items: Iterable[Mapping[str, Any]], *, user: str | None = None
+    ) -> list[str]:
+        """Do what `replace_turns` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).replace_turns, session, items, user=user)
+
     async def arecall(
         self,
         query: str,
