@@ -7,6 +7,7 @@ import logging
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -160,6 +161,26 @@ def test_closing_or_dropping_ends_the_threads(close):
     for thread in threads:
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
+
+
+def test_an_error_keeps_no_collection_alive():
+    """As with the blocking methods: a frame that holds an error that holds the frame waits for the collector."""
+
+    async def fails(db):
+        with pytest.raises(InvalidInputError):
+            await db.aremember("")
+        with pytest.raises(NotFoundError):
+            await db.afeedback("mem_unknown", "useful")
+
+    gc.disable()
+    try:
+        db = Collection("dropped", embedder=HASH)
+        asyncio.run(fails(db))
+        alive = weakref.ref(db)
+        del db
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_async_with_closes_also_when_its_body_raises(tmp_path):

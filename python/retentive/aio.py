@@ -81,7 +81,10 @@ class _Call:
             # Cancelled: nothing more is called or written, and a bulk write says how far it came.
             self._context.run(steps.throw, error)
             raise
-        return await self._in_pool(self._advance, resume)
+        try:
+            return await self._in_pool(self._advance, resume)
+        finally:
+            del resume  # an error in it would keep this frame, and this frame the error
 
     async def _in_pool(self, job: Callable[[Any], _Done | Pending], argument: object) -> _Done | Pending:
         try:
@@ -97,6 +100,8 @@ class _Call:
             if not future.cancel():
                 future.add_done_callback(self._clean_up)
             raise
+        finally:
+            del future  # as above
 
     def _begin(self, work: Callable[[], Any]) -> _Done | Pending:
         try:
