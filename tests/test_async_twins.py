@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import retentive
-from retentive import Collection, ConversationMemory
+from retentive import ClosedError, Collection, ConversationMemory
 
 # What touches no store. A new method has a twin, or its reason not to have one stands here.
 NO_TWIN = {
@@ -93,6 +93,22 @@ def is_step(function, steps):
     owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
     ours = owner.startswith("_") or owner in {"judging", "self"} or owner.endswith(("embedding", "target"))
     return ours and function.attr in steps
+
+
+@every_method
+def test_twin_of_a_closed_collection_says_so(cls, name, memory_db):
+    owner = memory_db if cls is Collection else memory_db.memory
+    required = [
+        key for key, its in inspect.signature(getattr(owner, name)).parameters.items() if its.default is its.empty
+    ]
+    given = {key: object() for key in required if key != "recall_kwargs"}
+    memory_db.close()
+    twin = getattr(owner, f"a{name}")(**given)
+    if name == "close":
+        asyncio.run(twin)
+    else:
+        with pytest.raises(ClosedError, match="open it again"):
+            asyncio.run(twin)
 
 
 CALLS = [
