@@ -15,6 +15,7 @@ import pytest
 
 import retentive.embedders
 from retentive._errors import ConfigurationError, EmbedderError
+from retentive._steps import blocking
 from retentive.embedders import (
     CallableEmbedder,
     Embedder,
@@ -244,9 +245,9 @@ class TestCallableEmbedder:
     def test_raising_callable_is_the_cause_of_the_error(self) -> None:
         embedder = CallableEmbedder("mine", 2, raising)
         with pytest.raises(EmbedderError, match=r"mine.*KeyError") as documents:
-            checked_documents(embedder, ["a"])
+            blocking(checked_documents(embedder, ["a"]))
         with pytest.raises(EmbedderError, match=r"mine.*KeyError") as query:
-            checked_query(embedder, "a")
+            blocking(checked_query(embedder, "a"))
         assert isinstance(documents.value.__cause__, KeyError)
         assert isinstance(query.value.__cause__, KeyError)
 
@@ -255,7 +256,7 @@ class TestCallableEmbedder:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            checked_query(CallableEmbedder("mine", 2, interrupted), "a")
+            blocking(checked_query(CallableEmbedder("mine", 2, interrupted), "a"))
 
     @pytest.mark.parametrize(("name", "dimension", "fn"), [("", 2, len), (" ", 2, len), ("a", 0, len), ("a", 2, None)])
     def test_bad_arguments_are_refused_at_once(self, name: str, dimension: int, fn: Any) -> None:
@@ -283,19 +284,19 @@ class WithTerms(Bare):
 
 class TestChecks:
     def test_plain_sequences_are_converted(self) -> None:
-        assert checked_documents(resolve(Bare()), ["a", "b"]).shape == (2, 2)
-        assert checked_query(resolve(Bare()), "a").dtype == np.float32
+        assert blocking(checked_documents(resolve(Bare()), ["a", "b"])).shape == (2, 2)
+        assert blocking(checked_query(resolve(Bare()), "a")).dtype == np.float32
 
     def test_no_texts_do_not_call_the_embedder(self) -> None:
-        assert checked_documents(CallableEmbedder("mine", 2, raising), []).shape == (0, 2)
+        assert blocking(checked_documents(CallableEmbedder("mine", 2, raising), [])).shape == (0, 2)
 
     def test_query_terms_are_none_where_the_embedder_has_none(self) -> None:
-        assert checked_query_terms(resolve(Bare()), "a") is None
+        assert blocking(checked_query_terms(resolve(Bare()), "a")) is None
 
     def test_query_terms_are_converted(self) -> None:
         embedder = WithTerms()
         embedder.terms = [[1.0, 2.0], [3.0, 4.0]], np.array([[0, 1], [2, 3]])
-        returned = checked_query_terms(embedder, "a b")
+        returned = blocking(checked_query_terms(embedder, "a b"))
         assert returned is not None
         assert returned[0].shape == (2, 2)
         assert returned[1] == [(0, 1), (2, 3)]
@@ -316,7 +317,7 @@ class TestChecks:
         embedder = WithTerms()
         embedder.terms = terms
         with pytest.raises(EmbedderError, match=r"bare\.query_terms"):
-            checked_query_terms(embedder, "a b")
+            blocking(checked_query_terms(embedder, "a b"))
 
     def test_strided_vectors_come_back_contiguous(self) -> None:
         strided = np.ones((4, 6), np.float32)[:, ::2]

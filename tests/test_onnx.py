@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from retentive import Collection, ConfigurationError, Embedder, EmbedderError, OnnxEmbedder
+from retentive._steps import blocking
 from retentive.embedders import CallableEmbedder, HashEmbedder, checked_parts, resolve
 from retentive.embedders._known import KNOWN, recognised
 
@@ -220,7 +221,7 @@ class TestPartsOfOtherEmbedders:
                 return returned
 
         with pytest.raises(EmbedderError, match=r"hash-8\.embed_parts returned"):
-            checked_parts(Bad(8), ["a", "b"])
+            blocking(checked_parts(Bad(8), ["a", "b"]))
 
     def test_long_query_of_a_callable_is_its_first_and_last_sentence(self) -> None:
         asked: list[list[str]] = []

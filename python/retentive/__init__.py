@@ -53,7 +53,7 @@ from retentive._errors import (
     VersionError,
 )
 from retentive._results import ConsolidationReport, Result, Results
-from retentive.embedders import CallableEmbedder, Embedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
+from retentive.embedders import AsyncEmbedder, CallableEmbedder, Embedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.memory import ConversationMemory, feedback_score
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "K_TURN",
     "K_USER",
     "OUTCOMES",
+    "AsyncEmbedder",
     "BusyError",
     "CallableEmbedder",
     "ClosedError",

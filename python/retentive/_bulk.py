@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from retentive import _validate
+from retentive import _steps, _validate
 from retentive._vectors import same_dimension
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from retentive._engine import Engine
     from retentive._requests import NewMemory
+    from retentive._steps import Steps
     from retentive._vectors import Vector
 
 Progress: TypeAlias = Callable[[int, int | None], object]
@@ -41,6 +42,7 @@ class Bulk:
 
     def __init__(self, engine: Engine, total: int | None, progress: Progress | None) -> None:
         _validate.callable_or_none("progress", progress)
+        _steps.plain("progress", progress)
         self.ids: list[str] = []
         self._engine = engine
         self._total = total
@@ -64,7 +66,7 @@ class Bulk:
             error.stored = count  # type: ignore[attr-defined]
 
 
-def embed(engine: Engine, items: Sequence[Item]) -> None:
+def embed(engine: Engine, items: Sequence[Item]) -> Steps[None]:
     """Fill in the vectors: the given ones as they are, the others embedded in batches."""
     given = [item.vector for item in items if item.vector is not None]
     if given:
@@ -76,8 +78,9 @@ def embed(engine: Engine, items: Sequence[Item]) -> None:
     missing = [item.memory for item in items if item.vector is None]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        for memory, vectors in zip(batch, engine.embedding.documents([rendered(m) for m in batch]), strict=True):
-            memory["vectors"] = vectors
+        vectors = yield from engine.embedding.documents([rendered(memory) for memory in batch])
+        for memory, parts in zip(batch, vectors, strict=True):
+            memory["vectors"] = parts
 
 
 def rendered(memory: NewMemory) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from retentive import _clock, _documents, _json, _opening, _reading, _search, _validate
+from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
+from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
 from retentive._embedding import Embedding
 from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
+from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
 from retentive.embedders import resolve
@@ -25,20 +27,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retentive._bulk import Progress
-    from retentive.embedders import Embedder
+    from retentive.embedders import AsyncEmbedder, Embedder
 
 
-class Collection(Conversation):
+class Collection(Conversation, CollectionTwins):
     """Turns, facts and documents in one SQLite file, or in memory.
 
     Many processes of one machine may have the same file open; each sees what the others committed. Usable as a context
-    manager.
+    manager, with `async with` too. `await db.aremember(...)` is `db.remember(...)` without blocking the event loop, and
+    so for every method that touches the store: four threads of the collection's own do the work.
 
     Args:
         name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot.
         path: the folder of the file `<name>.db`; it is made if only its last part is missing. None keeps everything in
             memory.
-        embedder: `"static"` for the model in the package, or any `Embedder`.
+        embedder: `"static"` for the model in the package, any `Embedder`, or, for the async twins alone, an
+            `AsyncEmbedder`.
         token_counter: `str -> int`, for every budget; None for the built-in estimate.
         durability: `"full"`, what returned survives a power cut; `"normal"`, it survives a crash of the process.
         language: for stemming and stop words.
@@ -64,7 +68,7 @@ class Collection(Conversation):
         name: str,
         path: str | os.PathLike[str] | None = None,
         *,
-        embedder: str | Embedder = "static",
+        embedder: str | Embedder | AsyncEmbedder = "static",
         token_counter: Callable[[str], int] | None = None,
         durability: str = "full",
         language: str = "english",
@@ -76,11 +80,13 @@ class Collection(Conversation):
             raise ConfigurationError(
                 f"token_counter is {_validate.shown(token_counter)}", hint="pass a function of str to int, or None"
             )
+        _steps.plain("token_counter", token_counter)
         resolved = resolve(embedder)  # before a file is opened
         core, self._path = _opening.open_core(name, path, durability, language, cache_mb, busy_timeout_s, readonly)
         counter = None if token_counter is None else checked_counter(token_counter)
         self._name = name
-        self._engine = Engine(core, Embedding(resolved, core, chosen=not isinstance(embedder, str)), counter)
+        embedding = Embedding(resolved, core, chosen=not isinstance(embedder, str))
+        self._engine = Engine(core, embedding, counter, Pool(name))
         self._memory = ConversationMemory(self)
 
     @property
@@ -124,6 +130,7 @@ class Collection(Conversation):
     def close(self) -> None:
         """Close the file; once is enough, more does nothing."""
         self._engine.core.close()
+        self._engine.pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +200,7 @@ class Collection(Conversation):
         >>> db.search("export button", limit=1).ids == ids[:1]
         True
         """
-        return _documents.add(self._engine, texts, metadata, ids, vectors, progress)
+        return self._run(_documents.add(self._engine, texts, metadata, ids, vectors, progress))
 
     def search(
         self,
@@ -233,19 +240,21 @@ class Collection(Conversation):
             InvalidInputError: an argument has the wrong type or value.
             EmbedderError, CounterError: the embedder or the token counter failed.
         """
-        return _search.search(
-            self._engine,
-            query,
-            limit,
-            mode,
-            filter,
-            token_budget,
-            score_gap,
-            session,
-            user,
-            vector,
-            max_distance,
-            explain,
+        return self._run(
+            _search.search(
+                self._engine,
+                query,
+                limit,
+                mode,
+                filter,
+                token_budget,
+                score_gap,
+                session,
+                user,
+                vector,
+                max_distance,
+                explain,
+            )
         )
 
     def similar(self, id: str, limit: int = 10) -> Results:
@@ -324,5 +333,4 @@ class Collection(Conversation):
 
     def warmup(self) -> None:
         """Load the embedder's model and the index, so that the first call need not."""
-        self._engine.embedding.warm()
-        self._engine.core.warmup()
+        return self._run(_opening.warmup(self._engine))

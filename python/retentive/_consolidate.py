@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from retentive import _clock, _core, _ids, _times, _validate
+from retentive import _clock, _core, _ids, _steps, _times, _validate
 from retentive._constants import FACT, PINNED
-from retentive._errors import ConflictError, InvalidInputError, SummarizeError
+from retentive._errors import ConfigurationError, ConflictError, InvalidInputError, SummarizeError
 from retentive._remember import normalised_key
 from retentive._results import ConsolidationReport
+from retentive._steps import CHECKPOINT, Steps
 from retentive.tokens import callable_name
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from retentive.memory import ConversationMemory
 
 Summarize: TypeAlias = Callable[[list[dict[str, str]]], Sequence[str | Mapping[str, Any]]]
+AsyncSummarize: TypeAlias = Callable[[list[dict[str, str]]], Awaitable[Sequence[str | Mapping[str, Any]]]]
 
 _FACT_FIELDS = frozenset({"text", "turns", "key", "pinned"})
 _ATTEMPTS = 5  # at a batch whose turns somebody else keeps changing
@@ -78,23 +80,25 @@ def consolidate(
     engine: Engine,
     settings: ConversationMemory,
     request: Request,
-    summarize: Summarize,
+    summarize: Summarize | AsyncSummarize,
     progress: Progress | None,
-) -> ConsolidationReport:
+) -> Steps[ConsolidationReport]:
     """Summarise batch by batch; see `Collection.consolidate`."""
     if not callable(summarize):
         raise InvalidInputError(f"summarize is {_validate.shown(summarize)}, expected a callable")
     _validate.callable_or_none("progress", progress)
+    _steps.plain("progress", progress)
+    yield from _steps.announced(f"the summarizer {callable_name(summarize)}", summarize)
     report = ConsolidationReport(request.session, (), (), 0)
     attempts = 0
     end = _end(engine, request)
     while turns := _next_batch(engine, request, report, end):
         try:
-            facts = _facts(summarize, turns, request.pinned)
+            facts = yield from _facts(summarize, turns, request.pinned)
         except SummarizeError as error:
             error.report = report
             raise
-        committed = _commit(engine, settings, request, turns, facts)
+        committed = yield from _commit(engine, settings, request, turns, facts)
         if committed is None:
             attempts += 1
             if attempts == _ATTEMPTS:
@@ -110,6 +114,7 @@ def consolidate(
         )
         if progress is not None:
             progress(len(report.turn_ids), None)
+        yield CHECKPOINT
     return report
 
 
@@ -137,8 +142,8 @@ def _next_batch(engine: Engine, request: Request, report: ConsolidationReport, e
 
 def _commit(
     engine: Engine, settings: ConversationMemory, request: Request, turns: list[_core.Memory], facts: list[Fact]
-) -> tuple[list[str], int] | None:
-    vectors = engine.embedding.documents([fact.text for fact in facts])
+) -> Steps[tuple[list[str], int] | None]:
+    vectors = yield from engine.embedding.documents([fact.text for fact in facts])
     rows: list[tuple[NewMemory, list[str]]] = []
     for fact, parts in zip(facts, vectors, strict=True):
         row = _row(settings, request, fact)
@@ -170,7 +175,7 @@ def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemor
     }
 
 
-def _facts(summarize: Summarize, turns: list[_core.Memory], pinned: bool) -> list[Fact]:
+def _facts(summarize: Summarize | AsyncSummarize, turns: list[_core.Memory], pinned: bool) -> Steps[list[Fact]]:
     """Call the summarizer and check what it returned.
 
     Raises:
@@ -178,7 +183,10 @@ def _facts(summarize: Summarize, turns: list[_core.Memory], pinned: bool) -> lis
     """
     name = callable_name(summarize)
     try:
-        returned: object = summarize([_said(turn) for turn in turns])
+        said = [_said(turn) for turn in turns]
+        returned: object = yield from _steps.called(f"the summarizer {name}", summarize, said)
+    except ConfigurationError:
+        raise  # an async summarizer in a blocking method
     except Exception as error:
         raise SummarizeError(f"the summarizer {name} raised {type(error).__name__}") from error
     if isinstance(returned, str | bytes) or not isinstance(returned, Sequence):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from retentive._constants import User
     from retentive._engine import Engine
     from retentive._requests import ContextRequest, Excerpts, RecallRequest
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 # A chat API knows these; what else a role may be called is somebody who talks to the assistant.
@@ -98,14 +99,14 @@ def context(
     user: User,
     excerpt: int | Literal["auto"] | None,
     options: RecallOptions,
-) -> ContextBlock:
+) -> Steps[ContextBlock]:
     """Pack a block of context; see `Collection.context`."""
     start = _clock.stopwatch()
     _check_options(options)
     session, user = _validate.session(session), _validate.owner(user)
     token_budget = _validate.integer("token_budget", token_budget)
     reach_session = session if user is None else None  # with a user: everything the user owns
-    recall = recall_request(engine, settings, query, user, reach_session, limit, token_budget, now, options)
+    recall = yield from recall_request(engine, settings, query, user, reach_session, limit, token_budget, now, options)
     excerpts = _excerpts(engine, excerpt, recall)
     request: ContextRequest = {
         "recall": recall,

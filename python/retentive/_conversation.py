@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from retentive import (
     _clock,
@@ -18,7 +18,9 @@ from retentive import (
     _validate,
 )
 from retentive._constants import KINDS, User
+from retentive._conversation_twins import ConversationTwins
 from retentive._results import ConsolidationReport, Result, Results
+from retentive._steps import Steps, blocking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from retentive._recall import RecallOptions
     from retentive.memory import ConversationMemory
 
+T = TypeVar("T")
 
-class Conversation:
+
+class Conversation(ConversationTwins):
     """Remember, recall, pack, correct, forget, consolidate."""
 
     _engine: Engine
@@ -40,6 +44,11 @@ class Conversation:
     @property
     def _settings(self) -> ConversationMemory:
         raise NotImplementedError
+
+    @staticmethod
+    def _run(steps: Steps[T]) -> T:
+        """Run steps; always the last thing a method does, since its async twin takes them from here."""
+        return blocking(steps)
 
     def remember(
         self,
@@ -110,7 +119,7 @@ class Conversation:
             "key": key,
             "name": name,
         }
-        return _remember.remember(self._engine, self._settings, check, fields)
+        return self._run(_remember.remember(self._engine, self._settings, check, fields))
 
     def remember_many(self, items: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
         """Store many memories, embedded in batches and committed 1,000 at a time.
@@ -135,7 +144,7 @@ class Conversation:
         >>> len(db.remember_many([{"text": "hello", "session": "a"}, {"text": "hi", "role": "assistant"}]))
         2
         """
-        return _remember_many.remember_many(self._engine, self._settings, items, progress)
+        return self._run(_remember_many.remember_many(self._engine, self._settings, items, progress))
 
     def replace_turns(self, session: str, items: Iterable[Mapping[str, Any]], *, user: str | None = None) -> list[str]:
         """Put other turns in the place of a session's turns, in one transaction.
@@ -166,7 +175,7 @@ class Conversation:
         >>> [turn.text for turn in db.turns("u42")]
         ['hello', 'Hi!']
         """
-        return _replace_turns.replace_turns(self._engine, self._settings, session, items, user)
+        return self._run(_replace_turns.replace_turns(self._engine, self._settings, session, items, user))
 
     def recall(
         self,
@@ -230,7 +239,9 @@ class Conversation:
             "min_relevance": min_relevance,
             "as_of": as_of,
         }
-        return _recall.recall(self._engine, self._settings, query, session, limit, token_budget, now, user, options)
+        return self._run(
+            _recall.recall(self._engine, self._settings, query, session, limit, token_budget, now, user, options)
+        )
 
     def context(
         self,
@@ -275,18 +286,20 @@ class Conversation:
         >>> "annual plan" in db.context("what does it cost", session="u42").text
         True
         """
-        return _context.context(
-            self._engine,
-            self._settings,
-            query,
-            session,
-            token_budget,
-            recent_turns,
-            limit,
-            now,
-            user,
-            excerpt,
-            recall_kwargs,
+        return self._run(
+            _context.context(
+                self._engine,
+                self._settings,
+                query,
+                session,
+                token_budget,
+                recent_turns,
+                limit,
+                now,
+                user,
+                excerpt,
+                recall_kwargs,
+            )
         )
 
     def feedback(
@@ -320,7 +333,7 @@ class Conversation:
         >>> [result.text for result in db.history(id)]
         ['The office is in Lyon', 'The office is in Paris']
         """
-        return _feedback.feedback(self._engine, self._settings, id, outcome, correction, timestamp)
+        return self._run(_feedback.feedback(self._engine, self._settings, id, outcome, correction, timestamp))
 
     def forget(
         self,
@@ -411,7 +424,7 @@ class Conversation:
         2
         """
         request = _consolidate.checked_request(session, user, keep_recent, older_than, batch_turns, delete, pinned, now)
-        return _consolidate.consolidate(self._engine, self._settings, request, summarize, progress)
+        return self._run(_consolidate.consolidate(self._engine, self._settings, request, summarize, progress))
 
     def turns(self, session: str, limit: int | None = None, *, user: str | None = None) -> list[Result]:
         """Return a session's turns in order, not expired, at most the settings' `max_turns`.

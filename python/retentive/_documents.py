@@ -9,6 +9,7 @@ from retentive import _clock, _ids, _json, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._constants import DOCUMENT
 from retentive._errors import InvalidInputError
+from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vectors
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def add(
     ids: str | Sequence[str] | None,
     vectors: object,
     progress: Progress | None,
-) -> list[str]:
+) -> Steps[list[str]]:
     """Store documents; see `Collection.add`."""
     if isinstance(texts, str):
         texts = [texts]
@@ -34,8 +35,9 @@ def add(
     with Bulk(engine, len(items), progress) as bulk:
         for start in range(0, len(items), TRANSACTION):
             chunk = items[start : start + TRANSACTION]
-            embed(engine, chunk)
+            yield from embed(engine, chunk)
             bulk.commit(chunk, _clock.now())
+            yield CHECKPOINT
     return bulk.ids
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from retentive._core import Core
     from retentive._requests import Parts, QueryTerms, Vector
+    from retentive._steps import Steps
 
 # Fixed for ever: the store keeps the embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."
@@ -51,43 +52,46 @@ class Embedding:
         """The cosine that unrelated pairs stay below, None where not known."""
         return self._number("noise_floor")
 
-    def documents(self, texts: Sequence[str]) -> list[Parts]:
+    def documents(self, texts: Sequence[str]) -> Steps[list[Parts]]:
         """Return the vectors `[parts, d]` of each text, for storing."""
         if not texts:
             return []
-        self._bind()
-        parts_of = checked_parts(self._embedder, texts)
+        yield from self._bind()
+        parts_of = yield from checked_parts(self._embedder, texts)
         if parts_of is not None:
             return parts_of
         split = [_parts.split(text, self._window, self._part_tokens) for text in texts]
-        rows = checked_documents(self._embedder, [part for parts in split for part in parts])
+        rows = yield from checked_documents(self._embedder, [part for parts in split for part in parts])
         starts = [0]
         for parts in split:
             starts.append(starts[-1] + len(parts))
         return [rows[start:end] for start, end in pairwise(starts)]
 
-    def query(self, text: str) -> Vector:
+    def query(self, text: str) -> Steps[Vector]:
         """Return the vector `[d]` of a query.
 
         One longer than the window is the mean direction of its first and its last sentence, unless the embedder cuts
         texts itself.
         """
         if not self._bound and self._core.model() is not None:
-            self._bind()  # without a model nothing is compared, and a read writes nothing
+            yield from self._bind()  # without a model nothing is compared, and a read writes nothing
         cuts_itself = getattr(self._embedder, "embed_parts", None) is not None
         parts = [text] if cuts_itself else _parts.ends(text, self._window)
         if len(parts) == 1:
-            return checked_query(self._embedder, text)
+            return (yield from checked_query(self._embedder, text))
         import numpy as np
 
-        rows = np.stack([checked_query(self._embedder, part) for part in parts])
+        each: list[Vector] = []
+        for part in parts:
+            each.append((yield from checked_query(self._embedder, part)))  # noqa: PERF401 - no `yield` in those
+        rows = np.stack(each)
         mean = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0, dtype=np.float32)
         vector: Vector = mean if mean.any() else rows[0]
         return vector
 
-    def query_terms(self, text: str) -> QueryTerms | None:
+    def query_terms(self, text: str) -> Steps[QueryTerms | None]:
         """Return each token's vector and its characters, None where the embedder does not tell them."""
-        return checked_query_terms(self._embedder, text)
+        return (yield from checked_query_terms(self._embedder, text))
 
     def accept(self, dimension: int) -> None:
         """Hold vectors that the caller made to the collection's model, which they are taken to come from.
@@ -106,14 +110,14 @@ class Embedding:
                 raise _wrong_dimension(self._embedder, dimension)
         self._core.bind_model(name, dimension, None)
 
-    def warm(self) -> None:
+    def warm(self) -> Steps[None]:
         """Load the model."""
-        self.query(PROBE)
+        yield from self.query(PROBE)
 
-    def _bind(self) -> None:
+    def _bind(self) -> Steps[None]:
         if not self._bound:
-            probe = checked_documents(self._embedder, [PROBE])[0]
-            self._core.bind_model(self._embedder.name, self._embedder.dimension, probe)
+            probes = yield from checked_documents(self._embedder, [PROBE])
+            self._core.bind_model(self._embedder.name, self._embedder.dimension, probes[0])
             self._bound = True
 
     @property

@@ -1,4 +1,4 @@
-"""What every verb works with: the core, the embedding, the counter."""
+"""What every verb works with: the core, the embedding, the counter, the pool."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from retentive._constants import ANY, User
 if TYPE_CHECKING:
     from retentive._core import Core
     from retentive._embedding import Embedding
+    from retentive._pool import Pool
     from retentive._requests import Counter, Reach
 
 
@@ -20,6 +21,7 @@ class Engine:
     core: Core
     embedding: Embedding
     counter: Counter | None
+    pool: Pool
 
 
 def reach(user: User, session: str | None) -> Reach:

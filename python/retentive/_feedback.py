@@ -11,6 +11,7 @@ from retentive._errors import InvalidInputError
 if TYPE_CHECKING:
     from retentive._engine import Engine
     from retentive._requests import Correction
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 
@@ -21,7 +22,7 @@ def feedback(
     outcome: str,
     correction: str | None,
     timestamp: _times.Instant | None,
-) -> str | None:
+) -> Steps[str | None]:
     """Record feedback, and a correction in the same transaction; see `Collection.feedback`."""
     _validate.memory_id(id)
     _validate.outcome(outcome)
@@ -32,11 +33,12 @@ def feedback(
     if outcome != "corrected":
         raise InvalidInputError(f'a correction comes with outcome {outcome!r}, expected "corrected"')
     _validate.text(correction, "correction")
+    (vectors,) = yield from engine.embedding.documents([correction])
     new: Correction = {
         "id": _ids.memory_id(),
         "text": correction,
         "ts": ts,
-        "vectors": engine.embedding.documents([correction])[0],
+        "vectors": vectors,
         "expires": {
             FACT: _times.expiry(ts, settings.ttl_of(FACT)),
             PINNED: _times.expiry(ts, settings.ttl_of(PINNED)),

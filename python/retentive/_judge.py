@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
-from retentive import _validate
+from retentive import _steps, _validate
 from retentive._constants import TURN
 from retentive._errors import ConfigurationError, JudgeError
 from retentive.tokens import callable_name
@@ -15,9 +15,11 @@ from retentive.tokens import callable_name
 if TYPE_CHECKING:
     from retentive._engine import Engine
     from retentive._requests import NewMemory
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 Judge: TypeAlias = Callable[[str, list[str]], Iterable[bool]]
+AsyncJudge: TypeAlias = Callable[[str, list[str]], Awaitable[Iterable[bool]]]
 
 OK = "ok"
 FAILED = "failed"
@@ -36,7 +38,13 @@ def wanted(settings: ConversationMemory, kind: str, check: object) -> bool:
     return check is None and settings.judge is not None and kind != TURN
 
 
-def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: int) -> None:
+def announced(settings: ConversationMemory) -> Steps[None]:
+    """Say that the judge may be asked; see `_steps.announced`."""
+    if settings.judge is not None:
+        yield from _steps.announced(f"the judge {callable_name(settings.judge)}", settings.judge)
+
+
+def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: int) -> Steps[None]:
     """Ask the judge about the nearest facts of the same owner, and write its verdict into `memory`.
 
     Raises:
@@ -57,7 +65,7 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
     if not candidates:
         return
     try:
-        verdicts = _verdicts(judge, memory["text"], [text for _, text in candidates])
+        verdicts = yield from _verdicts(judge, memory["text"], [text for _, text in candidates])
     except JudgeError as error:
         if settings.on_judge_error == "raise":
             raise
@@ -72,12 +80,14 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
     memory["supersedes"] = [old for (old, _), verdict in zip(candidates, verdicts, strict=True) if verdict]
 
 
-def _verdicts(judge: Judge, text: str, candidates: list[str]) -> list[bool]:
+def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> Steps[list[bool]]:
     name = callable_name(judge)
     expected = f"{len(candidates)} bools, one a candidate"
     try:
-        returned: object = judge(text, list(candidates))
+        returned: object = yield from _steps.called(f"the judge {name}", judge, text, list(candidates))
         verdicts = _listed(returned)
+    except ConfigurationError:
+        raise  # an async judge in a blocking method: not for `on_judge_error`
     except Exception as error:
         raise JudgeError(f"the judge {name} raised {type(error).__name__}") from error
     if verdicts is None:

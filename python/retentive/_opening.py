@@ -5,10 +5,15 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retentive import _validate
 from retentive._core import Core
 from retentive._errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from retentive._engine import Engine
+    from retentive._steps import Steps
 
 DURABILITIES = ("full", "normal")
 MAX_WAIT_S = 31_536_000  # a year
@@ -43,6 +48,12 @@ def open_core(
         entropy=os.urandom(32),
     )
     return core, file
+
+
+def warmup(engine: Engine) -> Steps[None]:
+    """Load the model and the index."""
+    yield from engine.embedding.warm()
+    engine.core.warmup()
 
 
 def _file(name: str, path: object, readonly: bool) -> Path:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from retentive._requests import RecallRequest
     from retentive._results import Results
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 
@@ -42,11 +43,11 @@ def recall(
     now: _times.Instant | None,
     user: User,
     options: RecallOptions,
-) -> Results:
+) -> Steps[Results]:
     """Recall within a limit and a budget; see `Collection.recall`."""
     start = _clock.stopwatch()
     session, user = _validate.session(session), _validate.user(user)
-    request = recall_request(engine, settings, query, user, session, limit, token_budget, now, options)
+    request = yield from recall_request(engine, settings, query, user, session, limit, token_budget, now, options)
     ranked = engine.core.recall(request)
     return selected(
         engine,
@@ -70,7 +71,7 @@ def recall_request(
     token_budget: int | None,
     now: _times.Instant | None,
     options: RecallOptions,
-) -> RecallRequest:
+) -> Steps[RecallRequest]:
     """Return the request, everything checked and the query embedded."""
     _validate.text(query, "query")
     limit, token_budget = limits(limit, token_budget)
@@ -102,8 +103,8 @@ def recall_request(
             f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
         )
     if mode != "lexical":  # which never touches the embedder
-        request["vector"] = engine.embedding.query(query)
-        request["query_terms"] = engine.embedding.query_terms(query)
+        request["vector"] = yield from engine.embedding.query(query)
+        request["query_terms"] = yield from engine.embedding.query_terms(query)
         request["settings"] = settings.native(engine.embedding.dense_weight)
         request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request

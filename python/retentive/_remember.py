@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 
     from retentive._engine import Engine
     from retentive._requests import NewMemory
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 
-def remember(engine: Engine, settings: ConversationMemory, check: bool | None, fields: Mapping[str, Any]) -> str:
+def remember(engine: Engine, settings: ConversationMemory, check: bool | None, fields: Mapping[str, Any]) -> Steps[str]:
     """Store one memory; see `Collection.remember`."""
     now = _clock.now()
     memory = new_memory(settings, now, **fields)
     judged = _judge.wanted(settings, memory["kind"], check)
-    memory["vectors"] = engine.embedding.documents([rendered(memory)])[0]
     if judged:
-        _judge.apply(engine, settings, memory, now)
+        yield from _judge.announced(settings)
+    (memory["vectors"],) = yield from engine.embedding.documents([rendered(memory)])
+    if judged:
+        yield from _judge.apply(engine, settings, memory, now)
     ids: list[str] = []
     engine.core.remember([memory], now, ids)
     return ids[0]

@@ -11,6 +11,7 @@ from retentive import _clock, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._errors import InvalidInputError
 from retentive._remember import new_memory
+from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vector
 
 if TYPE_CHECKING:
@@ -39,18 +40,21 @@ FIELDS = frozenset(
 
 def remember_many(
     engine: Engine, settings: ConversationMemory, items: Iterable[Mapping[str, Any]], progress: Progress | None
-) -> list[str]:
+) -> Steps[list[str]]:
     """Store many memories; see `Collection.remember_many`."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InvalidInputError(f"items is {_validate.shown(items)}, expected mappings, one a memory")
     with Bulk(engine, len(items) if isinstance(items, Sized) else None, progress) as bulk:
         for chunk in _chunks(settings, items):
-            embed(engine, chunk)
+            if any(item.judged for item in chunk):
+                yield from judging.announced(settings)
+            yield from embed(engine, chunk)
             for part in _transactions(chunk):
                 now = _clock.now()
                 if part[0].judged:
-                    judging.apply(engine, settings, part[0].memory, now)
+                    yield from judging.apply(engine, settings, part[0].memory, now)
                 bulk.commit(part, now)
+                yield CHECKPOINT
     return bulk.ids
 
 

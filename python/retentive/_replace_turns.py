@@ -13,6 +13,7 @@ from retentive._remember_many import checked
 
 if TYPE_CHECKING:
     from retentive._engine import Engine
+    from retentive._steps import Steps
     from retentive.memory import ConversationMemory
 
 _SAID_ONCE = ("session", "user")  # for all items, by the call
@@ -20,7 +21,7 @@ _SAID_ONCE = ("session", "user")  # for all items, by the call
 
 def replace_turns(
     engine: Engine, settings: ConversationMemory, session: str, items: Iterable[Mapping[str, Any]], user: str | None
-) -> list[str]:
+) -> Steps[list[str]]:
     """Replace the turns of a session; see `Collection.replace_turns`."""
     if _validate.session(session) is None:
         raise InvalidInputError("session is None, expected the name of the session whose turns are replaced")
@@ -31,7 +32,7 @@ def replace_turns(
     for index, item in enumerate(new):
         if item.memory["kind"] != TURN:
             raise InvalidInputError(f"items[{index}] is a {item.memory['kind']}, expected a turn")
-    embed(engine, new)
+    yield from embed(engine, new)
     return engine.core.replace_turns(user, session, [item.memory for item in new], _clock.now())
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from retentive._constants import User
     from retentive._requests import SearchRequest
     from retentive._results import Results
+    from retentive._steps import Steps
 
 
 def search(
@@ -32,7 +33,7 @@ def search(
     vector: object,
     max_distance: float | Literal["auto"] | None,
     explain: bool,
-) -> Results:
+) -> Steps[Results]:
     """Search within a limit and a budget; see `Collection.search`."""
     start = _clock.stopwatch()
     if query is not None:
@@ -52,7 +53,7 @@ def search(
         "dense_weight": DEFAULT_DENSE_WEIGHT,
         "explain": _validate.boolean("explain", explain),
     }
-    _embed(engine, request)
+    yield from _embed(engine, request)
     request["max_distance"] = _max_distance(engine, max_distance, measured=request["vector"] is not None)
     return selected(
         engine,
@@ -66,7 +67,7 @@ def search(
     )
 
 
-def _embed(engine: Engine, request: SearchRequest) -> None:
+def _embed(engine: Engine, request: SearchRequest) -> Steps[None]:
     """Fill in the vector where the search needs one; a lexical one never touches the embedder."""
     if request["query"] is None:
         if request["mode"] == "lexical" and request["vector"] is not None:
@@ -74,7 +75,7 @@ def _embed(engine: Engine, request: SearchRequest) -> None:
         request["mode"] = "dense" if request["vector"] is not None else request["mode"]
     elif request["mode"] != "lexical":
         if request["vector"] is None:
-            request["vector"] = engine.embedding.query(request["query"])
+            request["vector"] = yield from engine.embedding.query(request["query"])
         request["dense_weight"] = engine.embedding.dense_weight
 
 

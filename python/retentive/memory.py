@@ -45,7 +45,7 @@ from retentive._setting import Setting
 
 if TYPE_CHECKING:
     from retentive._collection import Collection
-    from retentive._judge import Judge
+    from retentive._judge import AsyncJudge, Judge
     from retentive._requests import Settings
 
 __all__ = [
@@ -92,7 +92,7 @@ def _turns(name: str, value: object) -> int | None:
     return _validate.integer_or_none(name, value)
 
 
-def _judge(name: str, value: object) -> Judge | None:
+def _judge(name: str, value: object) -> Judge | AsyncJudge | None:
     return _validate.callable_or_none(name, value)
 
 
@@ -132,6 +132,7 @@ class ConversationMemory(Conversation):
         feedback_half_life_days: after how many days feedback counts half; above 0.
         ttl_days: time to live in days: a number for all kinds, a mapping of kind to days, or None for ever.
         judge: `judge(new_text, candidate_texts)` returns one bool a candidate, True where the new text replaces it.
+            An async function serves the async twins, and is refused by the blocking methods.
         judge_candidates: how many candidates it is shown at most.
         max_turns: turns older than the last so many are in neither `turns()` nor the recent part of a context.
         recall_roles: the roles whose turns are recalled; None for all.
@@ -171,7 +172,7 @@ class ConversationMemory(Conversation):
         feedback_weight: float = 0.25,
         feedback_half_life_days: float = 30.0,
         ttl_days: _times.Ttl = None,
-        judge: Judge | None = None,
+        judge: Judge | AsyncJudge | None = None,
         judge_candidates: int = 5,
         *,
         max_turns: int | None = None,

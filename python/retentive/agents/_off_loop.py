@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from retentive.agents import _blocking
@@ -24,4 +23,4 @@ async def off_loop(_collection: Collection, work: Callable[P, T], *args: P.args,
     if _blocking.has_own_loop():
         return work(*args, **kwargs)  # every worker may be waiting for this call
     with _blocking.at_work():
-        return await asyncio.to_thread(work, *args, **kwargs)
+        return await _collection._engine.pool.call(work, *args, **kwargs)  # noqa: SLF001 - its pool is not for callers

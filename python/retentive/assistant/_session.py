@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retentive import _bulk, _clock, _reading, _times, _validate
+from retentive import _bulk, _clock, _reading, _steps, _times, _validate
 from retentive._constants import DOCUMENT
 from retentive._errors import ConflictError
 from retentive._remember import new_memory
@@ -172,7 +172,7 @@ def _rows(owner: Owner, entries: Sequence[Entry]) -> list[NewMemory]:
         )
         for entry in entries
     ]
-    _bulk.embed(owner.engine, [_bulk.Item(row, judged=False, vector=None) for row in rows])
+    _steps.blocking(_bulk.embed(owner.engine, [_bulk.Item(row, judged=False, vector=None) for row in rows]))
     return rows
 
 

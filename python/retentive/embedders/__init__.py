@@ -13,11 +13,12 @@ from retentive.embedders._check import (
 )
 from retentive.embedders._hash import HashEmbedder
 from retentive.embedders._onnx import OnnxEmbedder
-from retentive.embedders._protocol import Embedder
+from retentive.embedders._protocol import AsyncEmbedder, Embedder
 from retentive.embedders._resolve import resolve
 from retentive.embedders._static import StaticEmbedder
 
 __all__ = [
+    "AsyncEmbedder",
     "CallableEmbedder",
     "Embedder",
     "HashEmbedder",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import ConfigurationError
+from retentive._steps import Later
 from retentive.embedders._check import check_vectors
 
 if TYPE_CHECKING:
@@ -20,7 +24,8 @@ class CallableEmbedder:
     Args:
         name: the model's identity, kept in the store: another name is another model.
         dimension: numbers in a vector.
-        fn: `list[str]` to an array, or nested sequences, of shape `[len(texts), dimension]`.
+        fn: `list[str]` to an array, or nested sequences, of shape `[len(texts), dimension]`. It may be an async
+            function; then the collection is used through its async twins, and the two methods here return awaitables.
         noise_floor, refusal_floor, dense_weight, window, part_tokens: see `Embedder`; None where not known.
 
     Raises:
@@ -63,7 +68,9 @@ class CallableEmbedder:
             EmbedderError: what `fn` returned has another shape, is not finite or has a row of zeroes.
         """
         returned = self._fn(list(texts))
-        return check_vectors(returned, count=len(texts), dimension=self.dimension, source=self.name)
+        check = partial(check_vectors, count=len(texts), dimension=self.dimension, source=self.name)
+        rows: npt.NDArray[np.float32] = _then(returned, check)
+        return rows
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
         """Return the only row of `fn([text])`, float32 `[dimension]`.
@@ -71,11 +78,15 @@ class CallableEmbedder:
         Raises:
             EmbedderError: as for `embed_documents`.
         """
-        vector: npt.NDArray[np.float32] = self.embed_documents([text])[0]
+        vector: npt.NDArray[np.float32] = _then(self.embed_documents([text]), itemgetter(0))
         return vector
 
     def __repr__(self) -> str:
         return f"CallableEmbedder({self.name!r}, {self.dimension})"
+
+
+def _then(returned: Any, finish: Callable[[Any], Any]) -> Any:
+    return Later(returned, finish) if inspect.isawaitable(returned) else finish(returned)
 
 
 def checked_name(name: object) -> str:

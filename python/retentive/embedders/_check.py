@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from retentive._errors import EmbedderError, RetentiveError
+from retentive._steps import Steps, called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,11 +15,10 @@ if TYPE_CHECKING:
 
     from retentive.embedders._protocol import Embedder
 
-Returned = TypeVar("Returned")
 Span = tuple[int, int]
 
 
-def checked_documents(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def checked_documents(embedder: Embedder, texts: Sequence[str]) -> Steps[npt.NDArray[np.float32]]:
     """Return the vectors of `texts`, float32 `[len(texts), dimension]`, contiguous.
 
     Raises:
@@ -28,13 +28,13 @@ def checked_documents(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[n
 
     if not texts:
         return np.empty((0, embedder.dimension), np.float32)
-    returned = _call(f"{embedder.name}.embed_documents", embedder.embed_documents, list(texts))
+    returned = yield from _call(f"{embedder.name}.embed_documents", embedder.embed_documents, list(texts))
     return check_vectors(
         returned, count=len(texts), dimension=embedder.dimension, source=f"{embedder.name}.embed_documents"
     )
 
 
-def checked_parts(embedder: Embedder, texts: Sequence[str]) -> list[npt.NDArray[np.float32]] | None:
+def checked_parts(embedder: Embedder, texts: Sequence[str]) -> Steps[list[npt.NDArray[np.float32]] | None]:
     """Return the vectors of each text's parts, float32 `[parts, dimension]` with one part at least.
 
     None where the embedder has no `embed_parts`.
@@ -46,7 +46,7 @@ def checked_parts(embedder: Embedder, texts: Sequence[str]) -> list[npt.NDArray[
     if embed_parts is None:
         return None
     source = f"{embedder.name}.embed_parts"
-    returned = _call(source, embed_parts, list(texts))
+    returned = yield from _call(source, embed_parts, list(texts))
     try:
         parts = list(returned)
         counts = [len(rows) for rows in parts]
@@ -62,17 +62,17 @@ def checked_parts(embedder: Embedder, texts: Sequence[str]) -> list[npt.NDArray[
     ]
 
 
-def checked_query(embedder: Embedder, text: str) -> npt.NDArray[np.float32]:
+def checked_query(embedder: Embedder, text: str) -> Steps[npt.NDArray[np.float32]]:
     """Return the vector of a query, float32 `[dimension]`.
 
     Raises:
         EmbedderError: the embedder raised (its exception is the cause) or returned something else.
     """
-    returned = _call(f"{embedder.name}.embed_query", embedder.embed_query, text)
+    returned = yield from _call(f"{embedder.name}.embed_query", embedder.embed_query, text)
     return check_vectors(returned, count=None, dimension=embedder.dimension, source=f"{embedder.name}.embed_query")
 
 
-def checked_query_terms(embedder: Embedder, text: str) -> tuple[npt.NDArray[np.float32], list[Span]] | None:
+def checked_query_terms(embedder: Embedder, text: str) -> Steps[tuple[npt.NDArray[np.float32], list[Span]] | None]:
     """Return the vectors of the query's tokens, float32 `[t, dimension]`, and their spans in `text`, in characters.
 
     None where the embedder has no `query_terms`.
@@ -84,7 +84,7 @@ def checked_query_terms(embedder: Embedder, text: str) -> tuple[npt.NDArray[np.f
     if query_terms is None:
         return None
     source = f"{embedder.name}.query_terms"
-    returned = _call(source, query_terms, text)
+    returned = yield from _call(source, query_terms, text)
     try:
         vectors, spans = returned
         spans = [(int(start), int(end)) for start, end in spans]
@@ -125,9 +125,9 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
     return checked
 
 
-def _call(source: str, function: Callable[..., Returned], argument: object) -> Returned:
+def _call(source: str, function: Callable[..., Any], argument: object) -> Steps[Any]:
     try:
-        return function(argument)
+        return (yield from called(source, function, argument))
     except RetentiveError:
         raise
     except Exception as error:

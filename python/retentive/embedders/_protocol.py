@@ -50,3 +50,29 @@ class Embedder(Protocol):
     def embed_query(self, text: str, /) -> npt.NDArray[np.float32]:
         """Return the vector to search with, float32 `[dimension]`."""
         ...
+
+
+class AsyncEmbedder(Protocol):
+    """An `Embedder` whose methods are coroutine functions, for collections that are used through their async twins.
+
+    The coroutines are awaited on the loop of whoever awaits the twin; a blocking method raises `ConfigurationError`.
+    All else, the optional attributes too, is as `Embedder` says; `embed_parts` and `query_terms` may be async as well.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the store keeps as the model's identity."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        ...
+
+    async def embed_documents(self, texts: list[str], /) -> npt.NDArray[np.float32]:
+        """Return one row a text, float32 `[len(texts), dimension]`."""
+        ...
+
+    async def embed_query(self, text: str, /) -> npt.NDArray[np.float32]:
+        """Return the vector to search with, float32 `[dimension]`."""
+        ...

@@ -1,0 +1,127 @@
+"""Work in steps: what calls the user's callables is a generator, so that whoever runs it decides how to wait.
+
+A blocking method runs the steps to their end and refuses an async function. An async twin runs each step in a thread
+of the collection's pool and awaits the user's coroutines on the caller's loop, between two steps: no thread waits for
+them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from retentive._errors import ConfigurationError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """An async function that may be called. A blocking method fails now, not on the day the data make it called."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What an async function returned, to be awaited; its answer is sent back."""
+
+    what: str
+    awaitable: Awaitable[Any]
+
+
+class Checkpoint:
+    """A place between two transactions where a call that was given up may stop."""
+
+
+CHECKPOINT = Checkpoint()
+Step: TypeAlias = Announced | Pending | Checkpoint
+Steps: TypeAlias = Generator[Step, Any, T]
+
+
+def announced(what: str, function: object) -> Steps[None]:
+    """Say that `function` may be called, where it is async."""
+    if is_async(function):
+        yield Announced(what)
+
+
+def called(what: str, function: Callable[..., Any], *arguments: object) -> Steps[Any]:
+    """Return what a callable of the user's returns, awaited where that is an awaitable.
+
+    Args:
+        what: the callable, as named in an error.
+        function: the callable.
+        arguments: for it.
+    """
+    returned = function(*arguments)
+    if inspect.isawaitable(returned):
+        returned = yield Pending(what, returned)
+    return returned
+
+
+def blocking(steps: Steps[T]) -> T:
+    """Run steps to their end.
+
+    Raises:
+        ConfigurationError: a callable is async.
+    """
+    try:
+        while isinstance(step := next(steps), Checkpoint):
+            pass
+        if isinstance(step, Pending):
+            discard(step.awaitable)
+        # Into the steps, so that a bulk write can say how far it came.
+        steps.throw(_refusal(step.what))
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    raise RuntimeError("steps went on after they were refused")
+
+
+def plain(what: str, function: object) -> None:
+    """Refuse an async function where none is ever awaited.
+
+    Raises:
+        ConfigurationError: `function` is async.
+    """
+    if is_async(function):
+        raise ConfigurationError(
+            f"{what} is an async function, and nothing awaits it",
+            hint="pass a plain function; judge, summarize and embedder may be async",
+        )
+
+
+def _refusal(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what} is an async function, which a blocking method cannot await",
+        hint="await the method's async twin, like db.aremember(...) for db.remember(...), or pass a plain function",
+    )
+
+
+class Later:
+    """The answer of an awaitable, once `finish` has made something of it."""
+
+    def __init__(self, awaitable: Awaitable[Any], finish: Callable[[Any], Any]) -> None:
+        self._awaitable = awaitable
+        self._finish = finish
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._finish((yield from self._awaitable.__await__()))
+
+    def close(self) -> None:
+        """Let go of the awaitable."""
+        discard(self._awaitable)
+
+
+def discard(awaitable: Awaitable[Any]) -> None:
+    """Let go of what nobody will await: a coroutine that is not closed would warn."""
+    if inspect.iscoroutine(awaitable) or isinstance(awaitable, Later):
+        awaitable.close()
+
+
+def is_async(function: object) -> bool:
+    """Return whether calling `function` gives a coroutine, as far as can be told without calling it."""
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - an object may be called through its class
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
