@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive._vectors import Vector
@@ -46,9 +47,16 @@ class Bulk:
         self._total = total
         self._progress = progress
 
-    def commit(self, items: Sequence[Item], now: int) -> None:
-        """Store items in one transaction."""
-        self._engine.core.remember([item.memory for item in items], now, self.ids)
+    def commit(self, items: Sequence[Item], now: int, prepare: Callable[[], object] | None = None) -> None:
+        """Store items in one transaction. `prepare` runs before it, when the items have their vectors."""
+
+        def store(embedding: Embedding) -> None:
+            embed(embedding, items)
+            if prepare is not None:
+                prepare()
+            self._engine.core.remember([item.memory for item in items], now, self.ids)
+
+        self._engine.embedded(store)
         if self._progress is not None:
             self._progress(len(self.ids), self._total)
 
@@ -64,23 +72,28 @@ class Bulk:
             error.stored = count  # type: ignore[attr-defined]
 
 
-def embed(engine: Engine, items: Sequence[Item]) -> None:
-    """Fill in the vectors: the given ones as they are, the others embedded in batches."""
-    given = [item.vector for item in items if item.vector is not None]
-    if given:
-        same_dimension(given)
-        engine.embedding.accept(len(given[0]))
-    for item in items:
-        if item.vector is not None:
-            item.memory["vectors"] = item.vector.reshape(1, -1)
-    missing = [item.memory for item in items if item.vector is None]
+def embed(embedding: Embedding, items: Sequence[Item]) -> None:
+    """Fill in the vectors that are missing, or of another embedding: the given ones as they are, others in batches."""
+    given = [item for item in items if item.vector is not None and item.memory["vectors"] is None]
+    vectors = [item.vector for item in given if item.vector is not None]
+    if vectors:
+        same_dimension(vectors)
+        embedding.accept(len(vectors[0]))
+        for item, vector in zip(given, vectors, strict=True):
+            item.memory["vectors"], item.memory["model_epoch"] = vector.reshape(1, -1), embedding.given_epoch
+    own = [item.memory for item in items if item.vector is None]
+    missing = [m for m in own if m["vectors"] is None or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        for memory, vectors in zip(batch, engine.embedding.documents([rendered(m) for m in batch]), strict=True):
-            memory["vectors"] = vectors
+        for memory, parts in zip(batch, embedding.documents([rendered(m) for m in batch]), strict=True):
+            memory["vectors"], memory["model_epoch"] = parts, embedding.model_epoch
 
 
 def rendered(memory: NewMemory) -> str:
     """Return what is embedded: the text, after the speaker's name where it has one."""
-    name = memory["name"]
-    return memory["text"] if name is None else f"{name}: {memory['text']}"
+    return spoken(memory["text"], memory["name"])
+
+
+def spoken(text: str, name: str | None) -> str:
+    """Return a text after its speaker's name, where there is one."""
+    return text if name is None else f"{name}: {text}"

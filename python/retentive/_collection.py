@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from retentive import _clock, _documents, _json, _opening, _reading, _search, _validate
+from retentive import _clock, _documents, _json, _opening, _reading, _reembed, _search, _validate
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
 from retentive._embedding import Embedding
@@ -317,6 +317,42 @@ class Collection(Conversation):
     def clear(self) -> int:
         """Delete everything, for good; return how much there was."""
         return self._engine.core.clear()
+
+    def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> int:
+        """Move the collection to other vectors: every memory and document is embedded anew with `embedder`.
+
+        Until the last moment the collection is read and written with the old vectors, by this and by other processes.
+        Then the new ones take their place at once, the old ones are overwritten in the file, and `db.embedder` is the
+        new one. Whoever still has the collection open with the old embedder gets `FingerprintError` from then on.
+
+        What is embedded is kept when the process is killed, the embedder raises or Ctrl-C comes: the same call goes on
+        from there, also after opening the collection with the new embedder. Moving to a third embedder gives up what
+        was begun, and so does moving to the embedder that the collection has. `stats()` says whether a move was begun
+        (`reembed_pending`) and how many memories have their new vectors (`reembedded`). Vectors that the caller made
+        are replaced too.
+
+        Args:
+            embedder: `"static"`, or any `Embedder`.
+            progress: called after each 256 memories with how many have new vectors, and how many there are.
+
+        Returns:
+            How many were embedded by this call: 0 where the collection has this embedder already.
+
+        Raises:
+            EmbedderError: the embedder failed.
+            ConflictError: another call gave this move up, or began one to a third embedder.
+            BusyError: another process kept the file locked.
+            StoreError: the collection is read-only.
+
+        >>> from retentive.embedders import HashEmbedder
+        >>> db = Collection("chat", embedder=HashEmbedder(64))
+        >>> id = db.remember("I'd like the report as a PDF", session="u42")
+        >>> db.reembed(HashEmbedder(128))
+        1
+        >>> db.embedder.dimension
+        128
+        """
+        return _reembed.reembed(self._engine, embedder, progress)
 
     def stats(self) -> dict[str, Any]:
         """Return sizes and counts, by name."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from retentive import _parts
-from retentive._errors import DimensionError
+from retentive._errors import DimensionError, FingerprintError
 from retentive.embedders import Embedder, checked_documents, checked_parts, checked_query, checked_query_terms
 
 if TYPE_CHECKING:
@@ -28,7 +28,20 @@ class Embedding:
         self._embedder = embedder
         self._chosen = chosen
         self._core = core
-        self._bound = False
+        self._probe: Vector | None = None
+        self._bound: int | None = None  # the model epoch in which the embedder was found to be the collection's
+        self._empty: int | None = None  # that of a collection without a model
+        self._given: int | None = None  # that of the caller's own vectors
+
+    @property
+    def model_epoch(self) -> int | None:
+        """What goes with the vectors made here: the core refuses them when the collection has other models by then."""
+        return self._empty if self._bound is None else self._bound
+
+    @property
+    def given_epoch(self) -> int | None:
+        """What goes with vectors that the caller made, as `model_epoch`."""
+        return self._given
 
     @property
     def embedder(self) -> Embedder:
@@ -56,6 +69,10 @@ class Embedding:
         if not texts:
             return []
         self._bind()
+        return self.parts(texts)
+
+    def parts(self, texts: Sequence[str]) -> list[Parts]:
+        """Return the vectors `[parts, d]` of each text, whatever the collection's model is."""
         parts_of = checked_parts(self._embedder, texts)
         if parts_of is not None:
             return parts_of
@@ -72,8 +89,10 @@ class Embedding:
         One longer than the window is the mean direction of its first and its last sentence, unless the embedder cuts
         texts itself.
         """
-        if not self._bound and self._core.model() is not None:
-            self._bind()  # without a model nothing is compared, and a read writes nothing
+        if self._bound is None:
+            self._empty = self._core.model_epoch()  # first: a model that comes meanwhile changes it
+            if self._core.model() is not None:
+                self._bind()  # without a model nothing is compared, and a read writes nothing
         cuts_itself = getattr(self._embedder, "embed_parts", None) is not None
         parts = [text] if cuts_itself else _parts.ends(text, self._window)
         if len(parts) == 1:
@@ -95,6 +114,10 @@ class Embedding:
         Raises:
             DimensionError: the collection's vectors have another dimension.
         """
+        known = self._bound if self._given is None else self._given
+        if known is not None and known != self._core.model_epoch():
+            self._given = known  # of a model that the collection no longer has: the core refuses them
+            return
         model = self._core.model()
         if model is not None:
             name = model[0]
@@ -104,17 +127,54 @@ class Embedding:
             name = self._embedder.name
             if dimension != self._embedder.dimension:
                 raise _wrong_dimension(self._embedder, dimension)
-        self._core.bind_model(name, dimension, None)
+        epoch = self._core.bind_model(name, dimension, None)
+        if self._given is None:
+            self._given = epoch if known is None else known
+
+    def accept_query(self) -> int:
+        """Return what goes with a query vector that the caller made: it is taken to be of the collection's model.
+
+        What that is decides the first of the caller's vectors.
+        """
+        epoch = self._core.model_epoch()
+        if self._core.model() is None:
+            return epoch
+        if self._given is None:
+            self._given = epoch if self._bound is None else self._bound
+        return self._given
+
+    def begin_move(self) -> tuple[int, int, int] | None:
+        """Begin or go on with the move of the collection to this embedder; see `Core.begin_reembed`."""
+        return self._core.begin_reembed(self._embedder.name, self._embedder.dimension, self._probed())
+
+    def moved(self, epoch: int) -> None:
+        """Take note that the collection has this embedder now."""
+        self._bound = epoch
+
+    def rebound(self) -> bool:
+        """Return whether the collection's models changed since they were compared, and are this embedder's again."""
+        try:
+            epoch = self._core.bind_model(self._embedder.name, self._embedder.dimension, self._probed())
+        except (FingerprintError, DimensionError):
+            return False
+        changed = epoch != self._bound
+        if self._given == self._bound:
+            self._given = None
+        self._bound = epoch
+        return changed
 
     def warm(self) -> None:
         """Load the model."""
         self.query(PROBE)
 
     def _bind(self) -> None:
-        if not self._bound:
-            probe = checked_documents(self._embedder, [PROBE])[0]
-            self._core.bind_model(self._embedder.name, self._embedder.dimension, probe)
-            self._bound = True
+        if self._bound is None:
+            self._bound = self._core.bind_model(self._embedder.name, self._embedder.dimension, self._probed())
+
+    def _probed(self) -> Vector:
+        if self._probe is None:
+            self._probe = checked_documents(self._embedder, [PROBE])[0]
+        return self._probe
 
     @property
     def _window(self) -> int | None:

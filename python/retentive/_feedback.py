@@ -9,6 +9,7 @@ from retentive._constants import DOCUMENT, FACT, PINNED
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import Correction
     from retentive.memory import ConversationMemory
@@ -36,11 +37,18 @@ def feedback(
         "id": _ids.memory_id(),
         "text": correction,
         "ts": ts,
-        "vectors": engine.embedding.documents([correction])[0],
+        "vectors": None,
+        "model_epoch": None,
         "expires": {
             FACT: _times.expiry(ts, settings.ttl_of(FACT)),
             PINNED: _times.expiry(ts, settings.ttl_of(PINNED)),
             DOCUMENT: None,
         },
     }
-    return engine.core.feedback(id, outcome, ts, new, now)
+
+    def store(embedding: Embedding) -> str | None:
+        new["vectors"] = embedding.documents([correction])[0]
+        new["model_epoch"] = embedding.model_epoch
+        return engine.core.feedback(id, outcome, ts, new, now)
+
+    return engine.embedded(store)

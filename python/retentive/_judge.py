@@ -49,6 +49,7 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
     candidates = engine.core.judge_candidates(
         memory["text"],
         None if vectors is None else vectors[0],
+        memory["model_epoch"],
         memory["user"],
         memory["session"],
         settings.judge_candidates,

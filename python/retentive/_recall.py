@@ -14,6 +14,7 @@ from retentive._reading import limits, mode_of, score_gap, selected
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from retentive._embedding import Embedding
     from retentive._requests import RecallRequest
     from retentive._results import Results
     from retentive.memory import ConversationMemory
@@ -46,8 +47,8 @@ def recall(
     """Recall within a limit and a budget; see `Collection.recall`."""
     start = _clock.stopwatch()
     session, user = _validate.session(session), _validate.user(user)
-    request = recall_request(engine, settings, query, user, session, limit, token_budget, now, options)
-    ranked = engine.core.recall(request)
+    request = recall_request(settings, query, user, session, limit, token_budget, now, options)
+    ranked = engine.embedded(lambda embedding: engine.core.recall(embedded(request, embedding, settings)))
     return selected(
         engine,
         ranked,
@@ -61,7 +62,6 @@ def recall(
 
 
 def recall_request(
-    engine: Engine,
     settings: ConversationMemory,
     query: str,
     user: User,
@@ -71,7 +71,7 @@ def recall_request(
     now: _times.Instant | None,
     options: RecallOptions,
 ) -> RecallRequest:
-    """Return the request, everything checked and the query embedded."""
+    """Return the request, everything checked; the query is not embedded yet."""
     _validate.text(query, "query")
     limit, token_budget = limits(limit, token_budget)
     mode = mode_of(options.get("mode"))
@@ -82,6 +82,7 @@ def recall_request(
         "query": query,
         "vector": None,
         "query_terms": None,
+        "model_epoch": None,
         "reach": reach(user, session),
         "limit": limit,
         "token_budget": token_budget,
@@ -101,9 +102,19 @@ def recall_request(
         raise InvalidInputError(
             f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
         )
-    if mode != "lexical":  # which never touches the embedder
-        request["vector"] = engine.embedding.query(query)
-        request["query_terms"] = engine.embedding.query_terms(query)
-        request["settings"] = settings.native(engine.embedding.dense_weight)
-        request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request
+
+
+def embedded(request: RecallRequest, embedding: Embedding, settings: ConversationMemory) -> RecallRequest:
+    """Return the request with its query embedded."""
+    if request["mode"] == "lexical":  # which never touches the embedder
+        return request
+    refuses = request["refusal_floor"] is not None
+    return {
+        **request,
+        "vector": embedding.query(request["query"]),
+        "query_terms": embedding.query_terms(request["query"]),
+        "model_epoch": embedding.model_epoch,
+        "settings": settings.native(embedding.dense_weight),
+        "refusal_floor": embedding.refusal_floor if refuses else None,
+    }

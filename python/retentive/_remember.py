@@ -12,6 +12,7 @@ from retentive._errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive.memory import ConversationMemory
@@ -22,11 +23,16 @@ def remember(engine: Engine, settings: ConversationMemory, check: bool | None, f
     now = _clock.now()
     memory = new_memory(settings, now, **fields)
     judged = _judge.wanted(settings, memory["kind"], check)
-    memory["vectors"] = engine.embedding.documents([rendered(memory)])[0]
-    if judged:
-        _judge.apply(engine, settings, memory, now)
     ids: list[str] = []
-    engine.core.remember([memory], now, ids)
+
+    def store(embedding: Embedding) -> None:
+        memory["vectors"] = embedding.documents([rendered(memory)])[0]
+        memory["model_epoch"] = embedding.model_epoch
+        if judged:
+            _judge.apply(engine, settings, memory, now)
+        engine.core.remember([memory], now, ids)
+
+    engine.embedded(store)
     return ids[0]
 
 
@@ -66,6 +72,7 @@ def new_memory(
         "expires": _times.expiry(ts, days),
         "metadata": _json.metadata_text(metadata),
         "vectors": None,
+        "model_epoch": None,
         "judge": None,
         "supersedes": (),
         "replace": False,

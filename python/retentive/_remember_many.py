@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +46,11 @@ def remember_many(
         raise InvalidInputError(f"items is {_validate.shown(items)}, expected mappings, one a memory")
     with Bulk(engine, len(items) if isinstance(items, Sized) else None, progress) as bulk:
         for chunk in _chunks(settings, items):
-            embed(engine, chunk)
+            engine.embedded(partial(embed, items=chunk))  # all together: an embedder is faster in batches
             for part in _transactions(chunk):
                 now = _clock.now()
-                if part[0].judged:
-                    judging.apply(engine, settings, part[0].memory, now)
-                bulk.commit(part, now)
+                judge = partial(judging.apply, engine, settings, part[0].memory, now)
+                bulk.commit(part, now, judge if part[0].judged else None)
     return bulk.ids
 
 

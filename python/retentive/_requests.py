@@ -42,6 +42,7 @@ class NewMemory(TypedDict):
     expires: int | None
     metadata: str | None
     vectors: Parts | None
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     judge: str | None
     supersedes: Sequence[str]
     replace: bool
@@ -54,6 +55,7 @@ class Correction(TypedDict):
     text: str
     ts: int
     vectors: Parts | None
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     expires: dict[str, int | None]
 
 
@@ -78,6 +80,7 @@ class RecallRequest(TypedDict):
     query: str
     vector: Vector | None
     query_terms: QueryTerms | None
+    model_epoch: int | None
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -99,6 +102,7 @@ class SearchRequest(TypedDict):
 
     query: str | None
     vector: Vector | None
+    model_epoch: int | None
     reach: Reach
     limit: int | None
     token_budget: int | None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retentive._constants import User
+    from retentive._core import Ranked
+    from retentive._embedding import Embedding
     from retentive._requests import SearchRequest
     from retentive._results import Results
 
@@ -41,6 +43,7 @@ def search(
     request: SearchRequest = {
         "query": query,
         "vector": None if vector is None else given_vector(vector),
+        "model_epoch": None,
         "reach": reach(_validate.user(user), _validate.session(session)),
         "limit": limit,
         "token_budget": token_budget,
@@ -52,11 +55,16 @@ def search(
         "dense_weight": DEFAULT_DENSE_WEIGHT,
         "explain": _validate.boolean("explain", explain),
     }
-    _embed(engine, request)
-    request["max_distance"] = _max_distance(engine, max_distance, measured=request["vector"] is not None)
+    _settle_mode(request)
+
+    def find(embedding: Embedding) -> Ranked:
+        asked = _embedded(request, embedding)
+        asked["max_distance"] = _max_distance(embedding, max_distance, measured=asked["vector"] is not None)
+        return engine.core.search(asked)
+
     return selected(
         engine,
-        engine.core.search(request),
+        engine.embedded(find),
         verb="search",
         query=query,
         mode=request["mode"],
@@ -66,23 +74,31 @@ def search(
     )
 
 
-def _embed(engine: Engine, request: SearchRequest) -> None:
-    """Fill in the vector where the search needs one; a lexical one never touches the embedder."""
+def _settle_mode(request: SearchRequest) -> None:
     if request["query"] is None:
         if request["mode"] == "lexical" and request["vector"] is not None:
             raise InvalidInputError('mode is "lexical" with a vector and no query, expected a query or mode="dense"')
         request["mode"] = "dense" if request["vector"] is not None else request["mode"]
-    elif request["mode"] != "lexical":
+
+
+def _embedded(request: SearchRequest, embedding: Embedding) -> SearchRequest:
+    """Return the request with the vector where the search needs one; a lexical one never touches the embedder."""
+    embedded = request.copy()
+    if request["vector"] is not None:
+        embedded["model_epoch"] = embedding.accept_query()
+    if request["query"] is not None and request["mode"] != "lexical":
         if request["vector"] is None:
-            request["vector"] = engine.embedding.query(request["query"])
-        request["dense_weight"] = engine.embedding.dense_weight
+            embedded["vector"] = embedding.query(request["query"])
+            embedded["model_epoch"] = embedding.model_epoch
+        embedded["dense_weight"] = embedding.dense_weight
+    return embedded
 
 
-def _max_distance(engine: Engine, value: object, *, measured: bool) -> float | None:
+def _max_distance(embedding: Embedding, value: object, *, measured: bool) -> float | None:
     if value is None:
         return None
     if isinstance(value, str) and value == "auto":
-        floor = engine.embedding.noise_floor if measured else None
+        floor = embedding.noise_floor if measured else None
         return None if floor is None else 1.0 - floor
     if not measured:
         raise InvalidInputError(

@@ -34,6 +34,7 @@ impl Bench {
         RecallRequest {
             query: self.text(),
             query_terms: None,
+            model_epoch: None,
             vector: Some(self.numbers.vector(self.dimension)),
             reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
             limit: Some(10),
@@ -67,6 +68,7 @@ impl Bench {
             expires: None,
             metadata: None,
             vectors: vec![self.numbers.vector(self.dimension)],
+            model_epoch: None,
             judge: Judge::None,
             supersedes: Vec::new(),
             replace: false,

@@ -100,11 +100,11 @@ fn judge_candidates_are_the_nearest_live_facts_of_the_owner_and_session() {
     db.add(fact("b", "Ann loves cricket too"));
     db.add(NewMemory { expires: Some(NOW), ..fact("a", "Ann loves cricket a lot") });
     let text = "Ann hates cricket";
-    let found = db.judge_candidates(text, Some(&embed(text)), None, Some("a"), 5, NOW, &go).unwrap();
+    let found = db.judge_candidates(text, Some(&embed(text)), None, None, Some("a"), 5, NOW, &go).unwrap();
     assert_eq!(found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["Ann loves cricket", "Ann loves tea"]);
-    let words = db.judge_candidates("cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    let words = db.judge_candidates("cricket", None, None, None, Some("a"), 5, NOW, &go).unwrap();
     assert_eq!(words.len(), 1);
-    let same = db.judge_candidates("Ann loves cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    let same = db.judge_candidates("Ann loves cricket", None, None, None, Some("a"), 5, NOW, &go).unwrap();
     assert!(same.iter().all(|(_, text)| text != "Ann loves cricket"));
 }
 

@@ -96,6 +96,25 @@ pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
+/// A memory's number with its vectors, `[parts, d]`.
+#[derive(Debug)]
+pub struct NewVectors(i64, Vec<Vec<f32>>);
+
+impl NewVectors {
+    pub fn into_pair(self) -> (i64, Vec<Vec<f32>>) {
+        (self.0, self.1)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for NewVectors {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (seq, vectors): (i64, Bound<'_, PyAny>) = object.extract()?;
+        Ok(Self(seq, rows(&vectors)?))
+    }
+}
+
 /// Token vectors `[t, d]` with their spans, or none.
 pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTerms>> {
     if object.is_none() {
@@ -121,6 +140,7 @@ impl Extract for engine::NewMemory {
             expires: field(from, "expires")?,
             metadata: field(from, "metadata")?,
             vectors: parts(from)?,
+            model_epoch: field(from, "model_epoch")?,
             judge: judge(field::<Option<String>>(from, "judge")?.as_deref()),
             supersedes: field(from, "supersedes")?,
             replace: field(from, "replace")?,
@@ -139,6 +159,7 @@ impl Extract for engine::Correction {
             text: field(from, "text")?,
             ts: field(from, "ts")?,
             vectors: parts(from)?,
+            model_epoch: field(from, "model_epoch")?,
             expires,
         })
     }
@@ -175,6 +196,7 @@ impl Extract for engine::RecallRequest {
             query: field(from, "query")?,
             vector: vector(&item(from, "vector")?)?,
             query_terms: query_terms(&item(from, "query_terms")?)?,
+            model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,
@@ -198,6 +220,7 @@ impl Extract for engine::SearchRequest {
         Ok(Self {
             query: field(from, "query")?,
             vector: vector(&item(from, "vector")?)?,
+            model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,

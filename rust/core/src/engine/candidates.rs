@@ -2,6 +2,7 @@
 use super::Engine;
 use super::admit::{Admission, Reached};
 use super::columns::{Asked, Columns};
+use super::model::expect_models;
 use super::view::View;
 use crate::error::Result;
 use crate::rank::mode::Mode;
@@ -21,6 +22,7 @@ impl Engine {
         &self,
         text: &str,
         vector: Option<&[f32]>,
+        model_epoch: Option<i64>,
         user: Option<&str>,
         session: Option<&str>,
         limit: usize,
@@ -32,6 +34,7 @@ impl Engine {
         let mode = if quantised.is_some() { Mode::Dense } else { Mode::Lexical };
         let asked = Asked { terms: &terms, vector: quantised.as_ref(), tokens: None };
         self.snapshot(interrupt, |view| {
+            expect_models(view.tx, [model_epoch])?;
             let Some(scope) = view.tx.scope(user, session)? else { return Ok(Some(Vec::new())) };
             let own = match session {
                 Some(_) => Reached::session(&scope),

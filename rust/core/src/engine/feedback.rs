@@ -1,5 +1,6 @@
 //! `feedback`: what became of a memory, and the text that corrects it.
 use super::Engine;
+use super::model::expect_models;
 use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
 use super::request::{Correction, NewMemory};
 use crate::error::{Error, Result};
@@ -31,6 +32,7 @@ impl Engine {
             let head = living(tx, id, now)?;
             tx.add_feedback(head.seq, outcome, ts)?;
             let Some(draft) = draft else { return Ok(None) };
+            expect_models(tx, [draft.model_epoch])?;
             check_dimension(tx, draft.row.vectors.iter())?;
             let tip = tip(tx, &head, id)?;
             let tip_seq = tip.head.seq;
@@ -78,6 +80,7 @@ fn bare(correction: Correction) -> NewMemory {
         expires: None,
         metadata: None,
         vectors: correction.vectors,
+        model_epoch: correction.model_epoch,
         judge: Judge::None,
         supersedes: Vec::new(),
         replace: false,

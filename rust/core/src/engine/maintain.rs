@@ -8,7 +8,8 @@ use crate::store::{Interrupt, Owners};
 impl Engine {
     /// Sizes and counts.
     pub fn stats(&self, interrupt: Interrupt) -> Result<Vec<(&'static str, Stat)>> {
-        let (stats, model) = self.read(interrupt, |tx| Ok((tx.stats()?, tx.model()?)))?;
+        let (stats, model, incoming, progress) =
+            self.read(interrupt, |tx| Ok((tx.stats()?, tx.model()?, tx.incoming_model()?, tx.incoming_progress()?)))?;
         let facts = self.store.facts();
         let int = |value: u64| Stat::Int(i64::try_from(value).unwrap_or(i64::MAX));
         let text = |value: Option<String>| value.map_or(Stat::Missing, Stat::Text);
@@ -31,6 +32,8 @@ impl Engine {
             ("language", Stat::Text(facts.language)),
             ("readonly", Stat::Bool(facts.readonly)),
             ("model", text(model.as_ref().map(|model| model.name.clone()))),
+            ("reembed_pending", Stat::Bool(incoming.is_some())),
+            ("reembedded", int(progress.0)),
             ("dimension", model.map_or(Stat::Missing, |model| int(u64::from(model.dimension)))),
         ]);
         Ok(figures)

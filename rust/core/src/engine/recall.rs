@@ -6,6 +6,7 @@ use super::admit::Admission;
 use super::columns::{Asked, Columns, feedback_then, query_terms, query_tokens};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
+use super::model::expect_models;
 use super::record;
 use super::request::{Memory, Ranked, Reach, RecallRequest};
 use super::view::View;
@@ -86,6 +87,7 @@ impl<'a> Plan<'a> {
     /// Ranks in one snapshot; `None`: in a fresh one, please. `left_out` are no candidates; `line_tokens` is what packing adds to
     /// each memory's own tokens.
     pub fn rank(&self, view: &View, left_out: &HashSet<Seq>, line_tokens: u32) -> Result<Option<Ranked>> {
+        expect_models(view.tx, [self.request.model_epoch])?;
         let Some(gathered) = view.gather(&self.reach, &self.admission, self.filter.as_ref())? else { return Ok(None) };
         if gathered.len() == 0 {
             return Ok(Some(Ranked::default()));

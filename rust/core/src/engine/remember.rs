@@ -2,6 +2,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Engine;
+use super::model::expect_models;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
@@ -19,6 +20,7 @@ pub(super) struct Prepared {
     pub session: Option<String>,
     pub supersedes: Vec<String>,
     pub replace: bool,
+    pub model_epoch: Option<i64>,
 }
 
 /// A memory in its place.
@@ -33,6 +35,7 @@ impl Engine {
     pub fn remember(&self, memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
         let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
         let stored = self.write(interrupt, |tx| {
+            expect_models(tx, prepared.iter().map(|new| new.model_epoch))?;
             check_dimension(tx, prepared.iter().flat_map(|new| &new.row.vectors))?;
             prepared.iter().map(|new| store_one(tx, new, now)).collect::<Result<Vec<Stored>>>()
         })?;
@@ -71,7 +74,14 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
         cited: Vec::new(),
         judge: new.judge,
     };
-    Prepared { row, user: new.user, session: new.session, supersedes: new.supersedes, replace: new.replace }
+    Prepared {
+        row,
+        user: new.user,
+        session: new.session,
+        supersedes: new.supersedes,
+        replace: new.replace,
+        model_epoch: new.model_epoch,
+    }
 }
 
 /// Vectors of a length that the collection does not have are refused before anything is stored.

@@ -43,6 +43,8 @@ pub struct NewMemory {
     pub metadata: Option<String>,
     /// One vector a part of the text; empty = stored without vectors.
     pub vectors: Vec<Vec<f32>>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub judge: Judge,
     /// Ids a judge named; applied only to those still live at commit.
     pub supersedes: Vec<String>,
@@ -57,6 +59,8 @@ pub struct Correction {
     pub text: String,
     pub ts: Micros,
     pub vectors: Vec<Vec<f32>>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     /// The expiry by kind of the correction; a kind that is missing lives for ever.
     pub expires: Vec<(Kind, Option<Micros>)>,
 }
@@ -100,6 +104,8 @@ pub struct RecallRequest {
     pub vector: Option<Vec<f32>>,
     /// Where the query vector is to be weighted by the scope's statistics.
     pub query_terms: Option<QueryTerms>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.
@@ -125,6 +131,8 @@ pub struct SearchRequest {
     /// `None` and no vector: filter only, newest first.
     pub query: Option<String>,
     pub vector: Option<Vec<f32>>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub reach: Reach,
     pub limit: Option<usize>,
     pub token_budget: Option<usize>,

@@ -4,6 +4,7 @@ use super::admit::Admission;
 use super::columns::{Asked, Columns, query_terms};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
+use super::model::expect_models;
 use super::record;
 use super::request::{Memory, Ranked, SearchRequest};
 use super::view::View;
@@ -38,6 +39,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn rank(&self, view: &View) -> Result<Option<Ranked>> {
         let request = self.request;
+        expect_models(view.tx, [request.model_epoch])?;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
         let columns =

@@ -33,7 +33,8 @@ impl ReadTx<'_> {
         &self.conn.sql
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// As messages name the collection.
+    pub(crate) fn path(&self) -> &Path {
         self.path
     }
 
@@ -224,7 +225,17 @@ impl ReadTx<'_> {
 
     /// The model whose vectors are stored now.
     pub fn model(&self) -> Result<Option<Model>> {
-        let select = "SELECT id, name, dimension, probe FROM model WHERE current = 1 ORDER BY id DESC LIMIT 1";
+        self.model_by("SELECT id, name, dimension, probe FROM model WHERE current = 1 ORDER BY id DESC LIMIT 1")
+    }
+
+    /// Differs between sets of current models, and between files: vectors made for one are not for the other.
+    pub fn model_epoch(&self) -> Result<i64> {
+        let ids = self.numbers("SELECT id FROM model WHERE current = 1 ORDER BY id", [])?;
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        Ok(xxhash_rust::xxh3::xxh3_64_with_seed(&bytes, self.epoch()) as i64)
+    }
+
+    pub(super) fn model_by(&self, select: &str) -> Result<Option<Model>> {
         let found: Option<(i64, String, u32, Vec<u8>)> = self
             .sql()
             .prepare_cached(select)

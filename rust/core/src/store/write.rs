@@ -50,11 +50,11 @@ impl Counters {
 #[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
-    counters: &'a Counters,
+    pub(super) counters: &'a Counters,
     /// This member's rev, once taken.
     own_rev: Cell<Option<i64>>,
     /// The current model, once looked up.
-    model: Cell<Option<i64>>,
+    pub(super) model: Cell<Option<i64>>,
     /// A step failed half-way: whatever the job answers, it must not be committed.
     broken: Cell<bool>,
 }
@@ -218,10 +218,13 @@ impl<'a> WriteTx<'a> {
         if new.vectors.is_empty() {
             return Ok(());
         }
-        let model = self.current_model()?;
+        self.append_vectors(seq, self.current_model()?, &new.vectors)
+    }
+
+    pub(super) fn append_vectors(&self, seq: Seq, model: i64, vectors: &[Vec<f32>]) -> Result<()> {
         let mut statement =
             self.sql().prepare_cached("INSERT INTO vector VALUES (?1, ?2, ?3, ?4, ?5)").at(self.path())?;
-        for (part, vector) in (0_i64..).zip(&new.vectors) {
+        for (part, vector) in (0_i64..).zip(vectors) {
             let data = codec::encode_floats(vector, vector_seed(seq, model, part));
             let vid = next(&self.counters.next_vid, self)?;
             statement.execute((vid, seq, model, part, data)).at(self.path())?;
@@ -285,11 +288,17 @@ impl<'a> WriteTx<'a> {
         })
     }
 
-    /// Makes this the model of the vectors stored from now on.
+    /// Makes this the model of the vectors stored from now on. One that is so already gets its probe.
     pub fn set_model(&self, model: &NewModel) -> Result<()> {
+        let current = self.model()?.filter(|now| now.name == model.name && now.dimension == model.dimension);
         self.step(|| {
             self.model.set(None);
             let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
+            if let Some(current) = current {
+                let update = "UPDATE model SET probe = ?2 WHERE id = ?1";
+                self.sql().execute(update, (current.id, probe)).at(self.path())?;
+                return Ok(());
+            }
             self.sql().execute("UPDATE model SET current = 0 WHERE current = 1", []).at(self.path())?;
             self.sql()
                 .execute(
@@ -350,7 +359,7 @@ fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i6
 }
 
 /// Takes a number from a counter.
-fn next(counter: &Cell<i64>, tx: &WriteTx<'_>) -> Result<i64> {
+pub(super) fn next(counter: &Cell<i64>, tx: &WriteTx<'_>) -> Result<i64> {
     let number = counter.get();
     let after = number.checked_add(1).ok_or_else(|| fault::store(tx.path(), "the file has run out of numbers"))?;
     counter.set(after);

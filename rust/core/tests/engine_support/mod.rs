@@ -89,6 +89,7 @@ pub fn said(session: &str, text: &str) -> NewMemory {
         expires: None,
         metadata: None,
         vectors: vec![embed(text)],
+        model_epoch: None,
         judge: Judge::None,
         supersedes: Vec::new(),
         replace: false,
@@ -108,7 +109,14 @@ pub fn document(id: &str, text: &str) -> NewMemory {
 }
 
 pub fn correction(text: &str) -> Correction {
-    Correction { id: new_id(), text: text.to_owned(), ts: NOW, vectors: vec![embed(text)], expires: Vec::new() }
+    Correction {
+        id: new_id(),
+        text: text.to_owned(),
+        ts: NOW,
+        vectors: vec![embed(text)],
+        model_epoch: None,
+        expires: Vec::new(),
+    }
 }
 
 pub fn settings() -> Settings {
@@ -143,6 +151,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
         query: query.to_owned(),
         vector: Some(embed(query)),
         query_terms: None,
+        model_epoch: None,
         reach,
         limit: Some(10),
         token_budget: None,
@@ -164,6 +173,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
     SearchRequest {
         query: Some(query.to_owned()),
         vector: Some(embed(query)),
+        model_epoch: None,
         reach,
         limit: Some(10),
         token_budget: None,

@@ -1,0 +1,91 @@
+"""Moving a collection to other vectors, while it is read and written with the old ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retentive import _validate
+from retentive._bulk import spoken
+from retentive._embedding import Embedding
+from retentive.embedders import resolve
+
+if TYPE_CHECKING:
+    from retentive._bulk import Progress
+    from retentive._engine import Engine
+    from retentive._requests import Parts
+    from retentive.embedders import Embedder
+
+BATCH = 256  # texts embedded at once and stored in one transaction: what a kill costs at most
+
+
+def reembed(engine: Engine, embedder: str | Embedder, progress: Progress | None) -> int:
+    """Move the collection; see `Collection.reembed`."""
+    _validate.callable_or_none("progress", progress)
+    target = Embedding(resolve(embedder), engine.core, chosen=not isinstance(embedder, str))
+    begun = target.begin_move()
+    if begun is None:
+        engine.embedding = target
+        return 0
+    move = Move(engine, target, *begun)
+    try:
+        engine.target = (
+            target  # where the calls of other threads go on when the last transaction refuses the old vectors
+        )
+        move.run(progress)
+    except BaseException as error:
+        error.add_note(move.state())
+        raise
+    finally:
+        engine.target = None
+    return move.embedded
+
+
+class Move:
+    """A move under way."""
+
+    def __init__(self, engine: Engine, target: Embedding, id: int, done: int, total: int) -> None:
+        self.embedded = 0
+        self._engine = engine
+        self._target = target
+        self._id = id
+        self._done = done
+        self._total = total
+        self._finished = False
+
+    def run(self, progress: Progress | None) -> None:
+        """Embed and store, batch by batch, until nothing is missing."""
+        after = 0
+        while not self._finished:
+            batch = self._engine.core.unembedded(after, BATCH)
+            texts = [spoken(text, name) for _, text, name in batch]
+            vectors = self._target.parts(texts) if texts else []
+            after = batch[-1][0] if batch else after
+            self._store([(seq, parts) for (seq, _, _), parts in zip(batch, vectors, strict=True)])
+            if progress is not None:
+                progress(self._done, self._total)
+
+    def state(self) -> str:
+        """Return how far it is, in words."""
+        if self._finished:
+            return "the collection was moved before this"
+        return (
+            f"{self._done} of {self._total} memories were embedded before this; call reembed again to go on from there"
+        )
+
+    def _store(self, vectors: list[tuple[int, Parts]]) -> None:
+        """Store a batch. One that is not full may be the last: the move ends, unless more was written meanwhile."""
+        core = self._engine.core
+        if len(vectors) == BATCH:
+            stored = core.store_reembedded(self._id, vectors)
+            if stored is not None:
+                added, self._total = stored
+                self.embedded += added
+                self._done = min(self._done + added, self._total)
+                return
+        epoch = core.finish_reembed(self._id, vectors)
+        self.embedded += len(vectors)
+        self._done = min(self._done + len(vectors), self._total)
+        if epoch is not None:
+            self._target.moved(epoch)
+            self._engine.embedding = self._target
+            self._finished, self._done = True, self._total
