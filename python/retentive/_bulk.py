@@ -72,7 +72,7 @@ def embed(engine: Engine, items: Sequence[Item]) -> None:
         engine.embedding.accept(len(given[0]))
     for item in items:
         if item.vector is not None:
-            item.memory["vectors"] = item.vector.reshape(1, -1)
+            item.memory["vectors"] = [item.vector.reshape(1, -1)]
     missing = [item.memory for item in items if item.vector is None]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]

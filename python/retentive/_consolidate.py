@@ -163,7 +163,7 @@ def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemor
         "ts": ts,
         "expires": _times.expiry(ts, settings.ttl_of(kind)),
         "metadata": None,
-        "vectors": None,
+        "vectors": (),
         "judge": None,
         "supersedes": (),
         "replace": False,

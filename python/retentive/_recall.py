@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from retentive import _clock, _json, _times, _validate
 from retentive._constants import KINDS, User
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,8 +102,8 @@ def recall_request(
             f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
         )
     if mode != "lexical":  # which never touches the embedder
-        request["vector"] = engine.embedding.query(query)
-        request["query_terms"] = engine.embedding.query_terms(query)
-        request["settings"] = settings.native(engine.embedding.dense_weight)
+        request["vector"] = engine.embedding.query(query)[0]
+        request["query_terms"] = engine.embedding.query_terms(query)[0]
+        request["settings"] = settings.native(engine.embedding.dense_weights[0])
         request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request

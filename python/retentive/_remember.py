@@ -65,7 +65,7 @@ def new_memory(
         "ts": ts,
         "expires": _times.expiry(ts, days),
         "metadata": _json.metadata_text(metadata),
-        "vectors": None,
+        "vectors": (),
         "judge": None,
         "supersedes": (),
         "replace": False,

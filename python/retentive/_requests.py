@@ -41,7 +41,7 @@ class NewMemory(TypedDict):
     ts: int
     expires: int | None
     metadata: str | None
-    vectors: Parts | None
+    vectors: Sequence[Parts]  # of each model; empty: stored without vectors
     judge: str | None
     supersedes: Sequence[str]
     replace: bool
@@ -53,7 +53,7 @@ class Correction(TypedDict):
     id: str
     text: str
     ts: int
-    vectors: Parts | None
+    vectors: Sequence[Parts]
     expires: dict[str, int | None]
 
 

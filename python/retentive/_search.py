@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from retentive import _clock, _json, _validate
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
 from retentive._vectors import given_vector
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +74,8 @@ def _embed(engine: Engine, request: SearchRequest) -> None:
         request["mode"] = "dense" if request["vector"] is not None else request["mode"]
     elif request["mode"] != "lexical":
         if request["vector"] is None:
-            request["vector"] = engine.embedding.query(request["query"])
-        request["dense_weight"] = engine.embedding.dense_weight
+            request["vector"] = engine.embedding.query(request["query"])[0]
+        request["dense_weight"] = engine.embedding.dense_weights[0]
 
 
 def _max_distance(engine: Engine, value: object, *, measured: bool) -> float | None:

@@ -13,7 +13,7 @@ use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::packing::{Packed, pack_context};
-use crate::request::{Given, outcome, vector};
+use crate::request::{Given, models, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -80,13 +80,13 @@ impl Core {
         self.0.closed()
     }
 
-    fn bind_model(&self, py: Python<'_>, name: &str, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
-        let probe = vector(probe)?;
-        call(py, |interrupt| self.0.bind_model(name, dimension, probe.as_deref(), interrupt))
+    fn bind_models(&self, py: Python<'_>, models: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<()> {
+        let models = self::models(models)?;
+        call(py, |interrupt| self.0.bind_models(&models, interrupt))
     }
 
-    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {
-        call(py, |interrupt| self.0.model(interrupt))
+    fn models(&self, py: Python<'_>) -> PyResult<Vec<(String, usize)>> {
+        call(py, |interrupt| self.0.models(interrupt))
     }
 
     /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.

@@ -1,6 +1,6 @@
 //! `feedback`: what became of a memory, and the text that corrects it.
 use super::Engine;
-use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
+use super::remember::{Prepared, check_vectors, is_live, prepare, store_one};
 use super::request::{Correction, NewMemory};
 use crate::error::{Error, Result};
 use crate::model::{Judge, Kind, Outcome};
@@ -31,7 +31,7 @@ impl Engine {
             let head = living(tx, id, now)?;
             tx.add_feedback(head.seq, outcome, ts)?;
             let Some(draft) = draft else { return Ok(None) };
-            check_dimension(tx, draft.row.vectors.iter())?;
+            check_vectors(tx, std::iter::once(draft.row.vectors.as_slice()))?;
             let tip = tip(tx, &head, id)?;
             let tip_seq = tip.head.seq;
             let heir = inherit(draft, tip, &expiries);
