@@ -454,18 +454,31 @@ tell("moved")
 """
 
 
+def quick(inner):
+    """The same embedder, which knows the texts of these tests by heart."""
+    known = {}
+
+    def embed(batch):
+        missing = [text for text in batch if text not in known]
+        if missing:
+            known.update(zip(missing, inner.embed_documents(missing), strict=True))
+        return np.stack([known[text] for text in batch])
+
+    return CallableEmbedder(inner.name, inner.dimension, embed)
+
+
 def test_after_kills_at_any_moment_the_same_call_goes_on_and_nothing_is_half_moved(tmp_path, start, found):
     dice = random.Random(11)
-    old, new = HashEmbedder(64), NEW
+    old, new = quick(HashEmbedder(64)), quick(NEW)
     with Collection("test", path=tmp_path, embedder=old) as db:
-        filled(db, 2_000)
+        filled(db, 1_200)
     survived = {"before": 0, "begun": 0, "after": 0}
     for _ in range(24):
         child = start(MOVER)
         assert child.stdout.readline() == "opened\n"
-        for _ in range(dice.randrange(8)):
+        for _ in range(dice.randrange(6)):
             assert child.stdout.readline()
-        time.sleep(dice.random() * 0.03)
+        time.sleep(dice.random() * 0.02)
         child.send_signal(signal.SIGKILL)
         child.wait()
         with Collection("test", path=tmp_path, embedder=old, durability="normal") as db:
@@ -476,14 +489,15 @@ def test_after_kills_at_any_moment_the_same_call_goes_on_and_nothing_is_half_mov
                     db.remember("late", session="s")
             else:
                 survived["begun" if stats["reembed_pending"] else "before"] += 1
-                assert stats["reembedded"] % 256 in {0, 2_000 % 256}
+                assert stats["reembedded"] % 256 == 0
                 assert_has(db, old)
-            assert db.reembed(new) == (0 if stats["dimension"] == 96 else 2_000 - stats["reembedded"])
+            assert db.reembed(new) == (0 if stats["dimension"] == 96 else 1_200 - stats["reembedded"])
             assert_moved(db, new)
-            assert db.count() == 2_000
+            assert db.count() == 1_200
             db.reembed(old)
     assert survived["begun"] > 4, survived
-    assert found(vector_needles(new, texts(2_000))) == []
+    assert survived["after"] > 0, survived
+    assert found(vector_needles(new, texts(1_200))) == []
 
 
 def assert_has(db, embedder):

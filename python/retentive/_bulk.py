@@ -74,15 +74,15 @@ class Bulk:
 
 def embed(embedding: Embedding, items: Sequence[Item]) -> None:
     """Fill in the vectors that are missing, or of another embedding: the given ones as they are, others in batches."""
-    given = [item for item in items if item.vector is not None and item.memory["vectors"] is None]
+    given = [item for item in items if item.vector is not None and not item.memory["vectors"]]
     vectors = [item.vector for item in given if item.vector is not None]
     if vectors:
         same_dimension(vectors)
         embedding.accept(len(vectors[0]))
         for item, vector in zip(given, vectors, strict=True):
-            item.memory["vectors"], item.memory["model_epoch"] = vector.reshape(1, -1), embedding.given_epoch
+            item.memory["vectors"], item.memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
     own = [item.memory for item in items if item.vector is None]
-    missing = [m for m in own if m["vectors"] is None or m["model_epoch"] != embedding.model_epoch]
+    missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
         for memory, parts in zip(batch, embedding.documents([rendered(m) for m in batch]), strict=True):

@@ -166,7 +166,7 @@ def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemor
         "ts": ts,
         "expires": _times.expiry(ts, settings.ttl_of(kind)),
         "metadata": None,
-        "vectors": None,
+        "vectors": (),
         "model_epoch": None,
         "judge": None,
         "supersedes": (),

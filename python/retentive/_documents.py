@@ -68,7 +68,7 @@ def _document(name: str, text: str, metadata: Mapping[str, Any] | None, now: int
         "ts": now,
         "expires": None,
         "metadata": _json.metadata_text(metadata),
-        "vectors": None,
+        "vectors": (),
         "model_epoch": None,
         "judge": None,
         "supersedes": (),

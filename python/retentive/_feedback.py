@@ -37,7 +37,7 @@ def feedback(
         "id": _ids.memory_id(),
         "text": correction,
         "ts": ts,
-        "vectors": None,
+        "vectors": (),
         "model_epoch": None,
         "expires": {
             FACT: _times.expiry(ts, settings.ttl_of(FACT)),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from retentive import _clock, _json, _times, _validate
 from retentive._constants import KINDS, User
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -112,9 +112,9 @@ def embedded(request: RecallRequest, embedding: Embedding, settings: Conversatio
     refuses = request["refusal_floor"] is not None
     return {
         **request,
-        "vector": embedding.query(request["query"]),
-        "query_terms": embedding.query_terms(request["query"]),
+        "vector": embedding.query(request["query"])[0],
+        "query_terms": embedding.query_terms(request["query"])[0],
         "model_epoch": embedding.model_epoch,
-        "settings": settings.native(embedding.dense_weight),
+        "settings": settings.native(embedding.dense_weights[0]),
         "refusal_floor": embedding.refusal_floor if refuses else None,
     }

@@ -72,7 +72,7 @@ class Move:
             f"{self._done} of {self._total} memories were embedded before this; call reembed again to go on from there"
         )
 
-    def _store(self, vectors: list[tuple[int, Parts]]) -> None:
+    def _store(self, vectors: list[tuple[int, list[Parts]]]) -> None:
         """Store a batch. One that is not full may be the last: the move ends, unless more was written meanwhile."""
         core = self._engine.core
         if len(vectors) == BATCH:

@@ -71,7 +71,7 @@ def new_memory(
         "ts": ts,
         "expires": _times.expiry(ts, days),
         "metadata": _json.metadata_text(metadata),
-        "vectors": None,
+        "vectors": (),
         "model_epoch": None,
         "judge": None,
         "supersedes": (),

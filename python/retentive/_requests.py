@@ -41,7 +41,7 @@ class NewMemory(TypedDict):
     ts: int
     expires: int | None
     metadata: str | None
-    vectors: Parts | None
+    vectors: Sequence[Parts]  # of each model; empty: stored without vectors
     model_epoch: int | None  # what the vectors were made for; None is not checked
     judge: str | None
     supersedes: Sequence[str]
@@ -54,7 +54,7 @@ class Correction(TypedDict):
     id: str
     text: str
     ts: int
-    vectors: Parts | None
+    vectors: Sequence[Parts]
     model_epoch: int | None  # what the vectors were made for; None is not checked
     expires: dict[str, int | None]
 

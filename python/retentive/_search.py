@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from retentive import _clock, _json, _validate
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
 from retentive._vectors import given_vector
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,9 +88,9 @@ def _embedded(request: SearchRequest, embedding: Embedding) -> SearchRequest:
         embedded["model_epoch"] = embedding.accept_query()
     if request["query"] is not None and request["mode"] != "lexical":
         if request["vector"] is None:
-            embedded["vector"] = embedding.query(request["query"])
+            embedded["vector"] = embedding.query(request["query"])[0]
             embedded["model_epoch"] = embedding.model_epoch
-        embedded["dense_weight"] = embedding.dense_weight
+        embedded["dense_weight"] = embedding.dense_weights[0]
     return embedded
 
 

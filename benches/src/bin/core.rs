@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use retentive_benches::{Numbers, argument, median_us};
 use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
-use retentive_core::model::{Judge, Kind};
+use retentive_core::model::{Judge, Kind, Vector};
 use retentive_core::store::Durability;
 use rusqlite::Connection;
 
@@ -67,7 +67,7 @@ impl Bench {
             ts: NOW,
             expires: None,
             metadata: None,
-            vectors: vec![self.numbers.vector(self.dimension)],
+            vectors: vec![Vector::first(self.numbers.vector(self.dimension))],
             model_epoch: None,
             judge: Judge::None,
             supersedes: Vec::new(),

@@ -13,6 +13,7 @@ from retentive.embedders._check import (
 )
 from retentive.embedders._hash import HashEmbedder
 from retentive.embedders._onnx import OnnxEmbedder
+from retentive.embedders._pair import EmbedderPair, dense_weight_of
 from retentive.embedders._protocol import Embedder
 from retentive.embedders._resolve import resolve
 from retentive.embedders._static import StaticEmbedder
@@ -20,6 +21,7 @@ from retentive.embedders._static import StaticEmbedder
 __all__ = [
     "CallableEmbedder",
     "Embedder",
+    "EmbedderPair",
     "HashEmbedder",
     "OnnxEmbedder",
     "StaticEmbedder",
@@ -28,5 +30,6 @@ __all__ = [
     "checked_parts",
     "checked_query",
     "checked_query_terms",
+    "dense_weight_of",
     "resolve",
 ]

@@ -4,7 +4,7 @@ mod engine_support;
 
 use engine_support::*;
 use retentive_core::engine::{Mode, NewMemory, RecallRequest, SearchRequest};
-use retentive_core::model::Kind;
+use retentive_core::model::{Kind, Vector};
 
 #[test]
 fn the_answer_comes_first_and_explains_itself() {
@@ -29,7 +29,10 @@ fn the_answer_comes_first_and_explains_itself() {
 fn similarity_is_the_exact_cosine_of_the_best_part() {
     let db = open(None);
     let parts = vec![embed("nothing of the kind"), embed("blue whale")];
-    let id = db.add(NewMemory { vectors: parts, ..said("a", "a long text about a blue whale") });
+    let id = db.add(NewMemory {
+        vectors: parts.into_iter().map(Vector::first).collect(),
+        ..said("a", "a long text about a blue whale")
+    });
     let found = db.ranked(&ask("blue whale", session("a"))).memories;
     assert_eq!(found[0].id, id);
     assert!((found[0].similarity.unwrap() - 1.0).abs() < 1e-6);

@@ -3,10 +3,9 @@
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::{Engine, Move, NewMemory, Stat};
+use retentive_core::engine::{BoundModel, Engine, Move, NewMemory, Stat};
 use retentive_core::error::Error;
-use retentive_core::model::Kind;
-use retentive_core::store::NewModel;
+use retentive_core::model::{Kind, Vector};
 
 const SMALL: usize = 24;
 
@@ -15,18 +14,18 @@ fn other(text: &str) -> Vec<f32> {
     embed(text).into_iter().rev().take(SMALL).collect()
 }
 
-fn model(name: &str, make: fn(&str) -> Vec<f32>) -> NewModel {
+fn made_by(name: &str, make: fn(&str) -> Vec<f32>) -> Vec<BoundModel> {
     let probe = make("the probe");
-    NewModel { name: name.to_owned(), dimension: probe.len() as u32, probe }
+    vec![BoundModel { name: name.to_owned(), dimension: probe.len(), probe: Some(probe) }]
 }
 
 fn begin(db: &Engine) -> Move {
-    db.begin_reembed(&model("other", other), &go).unwrap().unwrap()
+    db.begin_reembed(&made_by("other", other), &go).unwrap().unwrap()
 }
 
-fn batch(db: &Engine, after: i64, limit: usize) -> Vec<(i64, Vec<Vec<f32>>)> {
+fn batch(db: &Engine, after: i64, limit: usize) -> Vec<(i64, Vec<Vector>)> {
     let found = db.unembedded(after, limit, &go).unwrap();
-    found.into_iter().map(|memory| (memory.seq, vec![other(&memory.text)])).collect()
+    found.into_iter().map(|memory| (memory.seq, vec![Vector::first(other(&memory.text))])).collect()
 }
 
 fn finish(db: &Engine, id: i64) -> Option<i64> {
@@ -73,7 +72,7 @@ fn every_memory_has_the_new_vectors_after_the_swap_and_the_old_ones_until_then()
         assert_eq!(vectors, [other(&text)]);
     }
     assert_eq!((figure(db, "reembed_pending"), figure(db, "reembedded")), (Stat::Bool(false), Stat::Int(0)));
-    assert_eq!(db.model(&go).unwrap(), Some(("other".to_owned(), SMALL)));
+    assert_eq!(db.models(&go).unwrap(), [("other".to_owned(), SMALL)]);
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn a_partition_that_is_in_memory_is_compared_by_the_new_vectors_after_the_swap()
         let found = db.search(&request, &go).unwrap().memories;
         assert_eq!(found[0].text, text);
         assert!(found[0].similarity.unwrap() > 0.999);
-        db.add(at(epoch, NewMemory { vectors: vec![other("row 99")], ..said("a", "row 99") }));
+        db.add(at(epoch, NewMemory { vectors: vec![Vector::first(other("row 99"))], ..said("a", "row 99") }));
         assert_eq!(db.search(&request, &go).unwrap().memories[0].text, text);
     }
 }
@@ -151,12 +150,12 @@ fn a_move_goes_on_where_it_was_and_another_model_begins_anew() {
     let first = begin(db);
     db.store_reembedded(first.id, &batch(db, 0, 4), &go).unwrap();
     assert_eq!(begin(db), Move { done: 4, ..first });
-    let third = db.begin_reembed(&model("third", other), &go).unwrap().unwrap();
+    let third = db.begin_reembed(&made_by("third", other), &go).unwrap().unwrap();
     assert_eq!((third.done, third.total), (0, 10));
     let stale = db.store_reembedded(first.id, &batch(db, 0, 4), &go);
     assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
     db.store_reembedded(third.id, &batch(db, 0, 4), &go).unwrap();
-    assert_eq!(db.begin_reembed(&model("made-up", embed), &go).unwrap(), None);
+    assert_eq!(db.begin_reembed(&made_by("made-up", embed), &go).unwrap(), None);
     assert_eq!((figure(db, "reembed_pending"), figure(db, "reembedded")), (Stat::Bool(false), Stat::Int(0)));
     assert_eq!(vectors_of(db, &ids), old);
     let stale = db.finish_reembed(third.id, &[], &go);
@@ -187,12 +186,12 @@ fn an_embedder_that_the_move_leads_to_is_told_how_to_finish_it() {
     }
     let moved = begin(db);
     db.store_reembedded(moved.id, &batch(db, 0, 2), &go).unwrap();
-    let early = db.bind_model("other", SMALL, Some(&other("the probe")), &go);
+    let early = db.bind_models(&made_by("other", other), &go);
     let Err(Error::Fingerprint { message, .. }) = early else { panic!("{early:?}") };
     assert!(message.contains("2 of 3") && message.contains("reembed(embedder)"), "{message}");
-    db.bind_model("made-up", DIMENSION, Some(&embed("the probe")), &go).unwrap();
+    db.bind_models(&made_by("made-up", embed), &go).unwrap();
     let epoch = finish(db, moved.id);
-    assert_eq!(db.bind_model("other", SMALL, Some(&other("the probe")), &go).ok(), epoch);
+    assert_eq!(db.bind_models(&made_by("other", other), &go).ok(), epoch);
 }
 
 #[test]
@@ -205,4 +204,33 @@ fn forgetting_every_memory_leaves_a_move_that_can_end() {
     assert_eq!(db.forget(&forget(session("a"), &Kind::ALL), &go).unwrap(), 1);
     assert_eq!(figure(db, "reembedded"), Stat::Int(0));
     assert!(finish(db, moved.id).is_some());
+}
+
+#[test]
+fn from_one_model_to_two_and_back_every_memory_has_the_vectors_of_each() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let ids: Vec<String> = (0..6).map(|number| db.add(said("a", &format!("row {number}")))).collect();
+    let both = [made_by("other", other), made_by("made-up", embed)].concat();
+    let moved = db.begin_reembed(&both, &go).unwrap().unwrap();
+    let of = |slot, values| Vector { slot, values };
+    let rows = |db: &Engine| -> Vec<(i64, Vec<Vector>)> {
+        let found = db.unembedded(0, 100, &go).unwrap();
+        found.into_iter().map(|row| (row.seq, vec![of(0, other(&row.text)), of(1, embed(&row.text))])).collect()
+    };
+    let half: Vec<_> = batch(db, 0, 100);
+    assert!(db.store_reembedded(moved.id, &half, &go).is_err(), "vectors of one model for a move to two");
+    assert_eq!(figure(db, "reembedded"), Stat::Int(0));
+    assert!(db.finish_reembed(moved.id, &rows(db), &go).unwrap().is_some());
+    let stored = vectors_of(db, &ids);
+    for (id, vectors) in ids.iter().zip(stored) {
+        let text = db.one(id).unwrap().text;
+        assert_eq!(vectors, [other(&text)], "the first model's vectors are what get() gives");
+    }
+    let names: Vec<String> = db.models(&go).unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["other", "made-up"]);
+    let back = db.begin_reembed(&made_by("other", other), &go).unwrap().unwrap();
+    assert!(finish(db, back.id).is_some());
+    assert_eq!(db.models(&go).unwrap().len(), 1);
+    assert_eq!(db.recall(&asked_with(other("row 1"), db.model_epoch(&go).unwrap()), &go).unwrap().memories.len(), 6);
 }

@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use retentive_core::engine::{Engine, request as engine};
 use retentive_core::error::{Error, Result};
-use retentive_core::store::{Durability, NewModel};
+use retentive_core::store::Durability;
 
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::packing::{Packed, pack_context};
-use crate::request::{Given, NewVectors, outcome, vector};
+use crate::request::{Given, NewVectors, models, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -80,13 +80,13 @@ impl Core {
         self.0.closed()
     }
 
-    fn bind_model(&self, py: Python<'_>, name: &str, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<i64> {
-        let probe = vector(probe)?;
-        call(py, |interrupt| self.0.bind_model(name, dimension, probe.as_deref(), interrupt))
+    fn bind_models(&self, py: Python<'_>, models: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<i64> {
+        let models = self::models(models)?;
+        call(py, |interrupt| self.0.bind_models(&models, interrupt))
     }
 
-    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {
-        call(py, |interrupt| self.0.model(interrupt))
+    fn models(&self, py: Python<'_>) -> PyResult<Vec<(String, usize)>> {
+        call(py, |interrupt| self.0.models(interrupt))
     }
 
     fn model_epoch(&self, py: Python<'_>) -> PyResult<i64> {
@@ -96,13 +96,10 @@ impl Core {
     fn begin_reembed(
         &self,
         py: Python<'_>,
-        name: &str,
-        dimension: u32,
-        probe: &Bound<'_, PyAny>,
+        models: Vec<(String, usize, Bound<'_, PyAny>)>,
     ) -> PyResult<Option<(i64, u64, u64)>> {
-        let probe = vector(probe)?.unwrap_or_default();
-        let wanted = NewModel { name: name.to_owned(), dimension, probe };
-        let begun = call(py, |interrupt| self.0.begin_reembed(&wanted, interrupt))?;
+        let models = self::models(models)?;
+        let begun = call(py, |interrupt| self.0.begin_reembed(&models, interrupt))?;
         Ok(begun.map(|begun| (begun.id, begun.done, begun.total)))
     }
 

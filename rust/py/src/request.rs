@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
-use retentive_core::model::{Judge, Kind, Outcome};
+use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
 use crate::errors;
 
@@ -81,13 +81,25 @@ pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
     Ok(Some(array.as_slice()?.to_vec()))
 }
 
-/// The rows of a `[parts, d]` array, or none.
-fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
-    let object = item(from, "vectors")?;
-    if object.is_none() {
-        return Ok(Vec::new());
+/// The rows of one `[parts, d]` array for each model, in order.
+fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vector>> {
+    slots(&item(from, "vectors")?)
+}
+
+fn slots(arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Vector>> {
+    let mut vectors = Vec::new();
+    for (slot, array) in arrays.try_iter()?.enumerate() {
+        vectors.extend(rows(&array?)?.into_iter().map(|values| Vector { slot, values }));
     }
-    rows(&object)
+    Ok(vectors)
+}
+
+/// A model as its embedder gives it: name, dimension, probe.
+pub fn models(given: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<Vec<engine::BoundModel>> {
+    let model = |(name, dimension, probe): (String, usize, Bound<'_, PyAny>)| {
+        Ok(engine::BoundModel { name, dimension, probe: vector(&probe)? })
+    };
+    given.into_iter().map(model).collect()
 }
 
 /// The rows of an array.
@@ -96,12 +108,12 @@ pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
-/// A memory's number with its vectors, `[parts, d]`.
+/// A memory's number with its vectors, `[parts, d]` of each model.
 #[derive(Debug)]
-pub struct NewVectors(i64, Vec<Vec<f32>>);
+pub struct NewVectors(i64, Vec<Vector>);
 
 impl NewVectors {
-    pub fn into_pair(self) -> (i64, Vec<Vec<f32>>) {
+    pub fn into_pair(self) -> (i64, Vec<Vector>) {
         (self.0, self.1)
     }
 }
@@ -111,7 +123,7 @@ impl<'py> FromPyObject<'_, 'py> for NewVectors {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let (seq, vectors): (i64, Bound<'_, PyAny>) = object.extract()?;
-        Ok(Self(seq, rows(&vectors)?))
+        Ok(Self(seq, slots(&vectors)?))
     }
 }
 

@@ -63,7 +63,7 @@ impl<'g> Columns<'g> {
         let weighted = asked.tokens.and_then(|tokens| tokens.weighted(len as u32, |term| matches.df(term)));
         let weighted = weighted.as_deref().and_then(quantise_unit);
         let mut columns = Self {
-            cosine: weighted.as_ref().or(asked.vector).map(|vector| gathered.dense(vector)).transpose()?,
+            cosine: weighted.as_ref().or(asked.vector).map(|vector| gathered.dense(0, vector)).transpose()?,
             matches,
             avg_len: total as f32 / len.max(1) as f32,
             doc_len,

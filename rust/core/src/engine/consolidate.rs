@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use super::Engine;
 use super::model::expect_models;
 use super::read::memories;
-use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
+use super::remember::{Prepared, check_vectors, is_live, prepare, store_one};
 use super::request::{BatchRequest, Memory, NewMemory};
 use crate::error::Result;
 use crate::model::Kind;
@@ -35,7 +35,7 @@ impl Engine {
         let committed = self.write(interrupt, |tx| {
             let Some(turns) = unchanged(tx, turn_ids, now)? else { return Ok(None) };
             expect_models(tx, prepared.iter().map(|(fact, _)| fact.model_epoch))?;
-            check_dimension(tx, prepared.iter().flat_map(|(fact, _)| &fact.row.vectors))?;
+            check_vectors(tx, prepared.iter().map(|(fact, _)| fact.row.vectors.as_slice()))?;
             let mut ids = Vec::with_capacity(prepared.len());
             for (mut fact, sources) in prepared {
                 fact.row.cited = cited(tx, &sources)?;

@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
     fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
         let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
         let plain = self.quantised.as_ref().filter(|_| has_cutoff && self.tokens.is_some());
-        plain.map(|plain| gathered.dense(plain)).transpose()
+        plain.map(|plain| gathered.dense(0, plain)).transpose()
     }
 
     fn refuses(&self, scene: &Scene) -> bool {

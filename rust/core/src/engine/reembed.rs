@@ -1,13 +1,16 @@
 //! `reembed`, in steps: the caller embeds between them, so that no transaction waits for an embedder.
 use super::Engine;
-use super::model::is_model;
+use super::model::{are_models, check, new_model};
+use super::remember::check_one;
+use super::request::BoundModel;
 use crate::error::{Error, Result};
-use crate::store::{Interrupt, NewModel, ReadTx, Seq, WriteTx};
+use crate::model::Vector;
+use crate::store::{Interrupt, Model, ReadTx, Seq, WriteTx};
 
 /// A move that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
-    /// The number of its model.
+    /// The number of its first model.
     pub id: i64,
     /// Memories that have their new vectors.
     pub done: u64,
@@ -23,48 +26,49 @@ pub struct Unembedded {
     pub name: Option<String>,
 }
 
-/// What to do about the wish for a model.
+/// What to do about the wish for models.
 enum Plan {
-    /// It is the current one.
+    /// They are the current ones.
     Nothing,
-    /// It is the current one, and a move away from it was begun.
+    /// They are the current ones, and a move away from them was begun.
     Abandon,
-    GoOn(i64),
+    GoOn,
     Begin,
 }
 
 impl Plan {
-    fn new(tx: &ReadTx, wanted: &NewModel) -> Result<Self> {
-        let current = tx.model()?.is_some_and(|model| is_model(&model, wanted));
-        Ok(match (current, tx.incoming_model()?) {
-            (true, None) => Self::Nothing,
-            (true, Some(_)) => Self::Abandon,
-            (false, Some(incoming)) if is_model(&incoming, wanted) => Self::GoOn(incoming.id),
-            (false, _) => Self::Begin,
+    fn new(tx: &ReadTx, wanted: &[BoundModel]) -> Result<Self> {
+        let current = are_models(&tx.models()?, wanted);
+        let incoming = tx.incoming_models()?;
+        Ok(match current {
+            true if incoming.is_empty() => Self::Nothing,
+            true => Self::Abandon,
+            false if are_models(&incoming, wanted) => Self::GoOn,
+            false => Self::Begin,
         })
     }
 }
 
 impl Engine {
-    /// Begins a move to this model, or goes on with the one that was begun; one to another model is given up. `None`: the model is
-    /// the current one, and nothing is left to do.
-    pub fn begin_reembed(&self, wanted: &NewModel, interrupt: Interrupt) -> Result<Option<Move>> {
+    /// Begins a move to these models, each with its probe, or goes on with the one that was begun; one to others is given up. `None`:
+    /// they are the current ones, and nothing is left to do.
+    pub fn begin_reembed(&self, wanted: &[BoundModel], interrupt: Interrupt) -> Result<Option<Move>> {
+        check(wanted)?;
         if matches!(self.read(interrupt, |tx: &ReadTx| Plan::new(tx, wanted))?, Plan::Nothing) {
             return Ok(None);
         }
         let (begun, dropped) = self.write(interrupt, |tx| {
             let plan = Plan::new(tx, wanted)?;
-            let drops = matches!(plan, Plan::Abandon | Plan::Begin) && tx.incoming_model()?.is_some();
+            let drops = matches!(plan, Plan::Abandon | Plan::Begin) && !tx.incoming_models()?.is_empty();
             if drops {
                 tx.drop_incoming()?;
             }
-            let id = match plan {
-                Plan::Nothing | Plan::Abandon => return Ok((None, drops)),
-                Plan::GoOn(id) => id,
-                Plan::Begin => tx.begin_incoming(wanted)?,
-            };
+            if let Plan::Begin = plan {
+                tx.begin_incoming(&wanted.iter().map(new_model).collect::<Vec<_>>())?;
+            }
             let (done, total) = tx.incoming_progress()?;
-            Ok((Some(Move { id, done, total }), drops))
+            let begun = tx.incoming_models()?.first().map(|model| Move { id: model.id, done, total });
+            Ok((begun, drops))
         })?;
         if dropped {
             self.scrub();
@@ -85,24 +89,22 @@ impl Engine {
     pub fn store_reembedded(
         &self,
         id: i64,
-        rows: &[(Seq, Vec<Vec<f32>>)],
+        rows: &[(Seq, Vec<Vector>)],
         interrupt: Interrupt,
     ) -> Result<Option<(u64, u64)>> {
         self.write(interrupt, |tx| {
-            if is_over(tx, id)? {
-                return Ok(None);
-            }
-            let added = add(tx, id, rows)?;
+            let Some(models) = incoming(tx, id)? else { return Ok(None) };
+            let added = add(tx, &models, rows)?;
             Ok(Some((added, tx.incoming_progress()?.1)))
         })
     }
 
     /// Stores the last vectors, and where no memory is without them any more, ends the move: the collection has the new model. Its
     /// [`model_epoch`](Engine::model_epoch); `None`: something was written meanwhile, go on.
-    pub fn finish_reembed(&self, id: i64, rows: &[(Seq, Vec<Vec<f32>>)], interrupt: Interrupt) -> Result<Option<i64>> {
+    pub fn finish_reembed(&self, id: i64, rows: &[(Seq, Vec<Vector>)], interrupt: Interrupt) -> Result<Option<i64>> {
         let finished = self.write(interrupt, |tx| {
-            if !is_over(tx, id)? {
-                add(tx, id, rows)?;
+            if let Some(models) = incoming(tx, id)? {
+                add(tx, &models, rows)?;
                 let (done, total) = tx.incoming_progress()?;
                 if done < total {
                     return Ok(None);
@@ -118,21 +120,24 @@ impl Engine {
     }
 }
 
-fn add(tx: &WriteTx, id: i64, rows: &[(Seq, Vec<Vec<f32>>)]) -> Result<u64> {
+fn add(tx: &WriteTx, models: &[Model], rows: &[(Seq, Vec<Vector>)]) -> Result<u64> {
     let mut added = 0;
     for (seq, vectors) in rows {
-        added += u64::from(tx.add_incoming(id, *seq, vectors)?);
+        check_one(models, vectors)?;
+        added += u64::from(tx.add_incoming(models, *seq, vectors)?);
     }
     Ok(added)
 }
 
-/// Whether somebody else has finished the move. One that was given up is a conflict.
-fn is_over(tx: &ReadTx, id: i64) -> Result<bool> {
-    if tx.incoming_model()?.is_some_and(|model| model.id == id) {
-        return Ok(false);
+/// The models of the move; `None`: somebody else has finished it. One that was given up is a conflict.
+fn incoming(tx: &ReadTx, id: i64) -> Result<Option<Vec<Model>>> {
+    let begins = |models: &[Model]| models.first().is_some_and(|model| model.id == id);
+    let models = tx.incoming_models()?;
+    if begins(&models) {
+        return Ok(Some(models));
     }
-    if tx.model()?.is_some_and(|model| model.id == id) {
-        return Ok(true);
+    if begins(&tx.models()?) {
+        return Ok(None);
     }
     Err(Error::Conflict(
         "this move to another embedder was given up, or replaced by one to a third embedder, by another call of reembed(); \

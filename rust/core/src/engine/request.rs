@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Judge, Kind, Outcome};
+use crate::model::{Judge, Kind, Outcome, Vector};
 use crate::rank::terms::TermStatistics;
 use crate::store::{Durability, Micros};
 
@@ -23,6 +23,15 @@ pub struct Options {
     pub entropy: [u8; 32],
 }
 
+/// A model of the collection, as its embedder gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundModel {
+    pub name: String,
+    pub dimension: usize,
+    /// The embedder's vector of a fixed text; `None` when the caller gives the vectors.
+    pub probe: Option<Vec<f32>>,
+}
+
 /// One memory to be stored.
 #[derive(Debug, Clone)]
 pub struct NewMemory {
@@ -41,8 +50,8 @@ pub struct NewMemory {
     pub expires: Option<Micros>,
     /// A JSON object of the caller's own keys.
     pub metadata: Option<String>,
-    /// One vector a part of the text; empty = stored without vectors.
-    pub vectors: Vec<Vec<f32>>,
+    /// One vector a part of the text and model; empty = stored without vectors.
+    pub vectors: Vec<Vector>,
     /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
     pub model_epoch: Option<i64>,
     pub judge: Judge,
@@ -58,7 +67,7 @@ pub struct Correction {
     pub id: String,
     pub text: String,
     pub ts: Micros,
-    pub vectors: Vec<Vec<f32>>,
+    pub vectors: Vec<Vector>,
     /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
     pub model_epoch: Option<i64>,
     /// The expiry by kind of the correction; a kind that is missing lives for ever.

@@ -1,4 +1,4 @@
-//! The move to another model. Its vectors stand beside the current ones, which everybody goes on reading and writing, until one
+//! The move to other models. Their vectors stand beside the current ones, which everybody goes on reading and writing, until one
 //! transaction puts them in their place and overwrites the old ones.
 use std::ops::Range;
 
@@ -11,6 +11,7 @@ use super::read::{ReadTx, model_seed};
 use super::rows::{Model, NewModel, Scan, Seq};
 use super::write::WriteTx;
 use crate::error::Result;
+use crate::model::Vector;
 
 /// Where a memory's incoming vectors are.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +31,9 @@ impl Place {
 }
 
 impl ReadTx<'_> {
-    /// The model that the collection is being moved to.
-    pub fn incoming_model(&self) -> Result<Option<Model>> {
-        self.model_by("SELECT id, name, dimension, probe FROM model WHERE incoming = 1 ORDER BY id DESC LIMIT 1")
+    /// The models that the collection is being moved to, by slot. Empty: it is not.
+    pub fn incoming_models(&self) -> Result<Vec<Model>> {
+        self.models_by("SELECT incoming, id, name, dimension, probe FROM model WHERE incoming > 0 ORDER BY incoming")
     }
 
     /// Memories after `after` that have no incoming vectors yet, in seq order.
@@ -70,28 +71,31 @@ impl ReadTx<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Begins a move; none is under way. The number of its model.
-    pub fn begin_incoming(&self, model: &NewModel) -> Result<i64> {
+    /// Begins a move; none is under way.
+    pub fn begin_incoming(&self, models: &[NewModel]) -> Result<()> {
         self.step(|| {
-            let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
-            self.sql()
-                .execute(
-                    "INSERT INTO model(name, dimension, probe, current, incoming) VALUES (?1, ?2, ?3, 0, 1)",
-                    (&model.name, model.dimension, probe),
-                )
-                .at(self.path())?;
-            Ok(self.sql().last_insert_rowid())
+            for (place, model) in (1_i64..).zip(models) {
+                let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
+                self.sql()
+                    .execute(
+                        "INSERT INTO model(name, dimension, probe, current, incoming) VALUES (?1, ?2, ?3, 0, ?4)",
+                        (&model.name, model.dimension, probe, place),
+                    )
+                    .at(self.path())?;
+            }
+            Ok(())
         })
     }
 
-    /// Stores a memory's vectors of the incoming model. False: it has some already, or is no more.
-    pub fn add_incoming(&self, model: i64, seq: Seq, vectors: &[Vec<f32>]) -> Result<bool> {
+    /// Stores a memory's vectors of the incoming models. False: it has some already, or is no more.
+    pub fn add_incoming(&self, models: &[Model], seq: Seq, vectors: &[Vector]) -> Result<bool> {
         if self.incoming(seq)?.is_some() || self.entry(seq)?.is_none() {
             return Ok(false);
         }
         self.step(|| {
             let place = Place { vid: self.counters.next_vid.get(), parts: vectors.len() as i64 };
-            self.append_vectors(seq, model, vectors)?;
+            let ids: Vec<i64> = models.iter().map(|model| model.id).collect();
+            self.append_vectors(seq, &ids, vectors)?;
             self.sql()
                 .prepare_cached("INSERT INTO incoming VALUES (?1, ?2, ?3, ?4)")
                 .and_then(|mut statement| statement.execute((seq, place.vid, place.parts, place.sum(seq))))
@@ -110,7 +114,7 @@ impl WriteTx<'_> {
             }
             self.note_erasure()?;
             self.run("DELETE FROM incoming")?;
-            self.run("UPDATE model SET incoming = 0 WHERE incoming = 1")
+            self.run("UPDATE model SET incoming = 0 WHERE incoming > 0")
         })
     }
 
@@ -131,9 +135,9 @@ impl WriteTx<'_> {
                 entry.update_vectors(self.sql()).at(self.path())?;
             }
             self.note_erasure()?;
-            self.model.set(None);
+            self.forget_model_ids();
             self.run("DELETE FROM incoming")?;
-            self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current = 1 OR incoming = 1")?;
+            self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current > 0 OR incoming > 0")?;
             self.outdate_copies()
         })
     }
