@@ -217,6 +217,31 @@ def test_after_a_move_was_begun_the_new_embedder_is_told_how_to_finish_it(tmp_pa
         assert_moved(db)
 
 
+def test_from_one_embedder_to_two_and_back_every_memory_has_the_vectors_of_each(tmp_path, embedder):
+    with (
+        Collection("test", path=tmp_path, embedder=embedder) as db,
+        Collection("test", path=tmp_path, embedder=embedder) as other,
+    ):
+        filled(db, 300)
+        other.remember("with one", session="s")
+        with pytest.raises(EmbedderError):
+            db.reembed([NEW, failing(280, inner=embedder)])
+        assert db.stats()["reembedded"] == 256
+        assert db.reembed([NEW, embedder]) == 45
+        assert (db.stats()["model"], db.stats()["second_model"]) == (NEW.name, embedder.name)
+        assert_moved(db)
+        assert db.recall("the invoice", session="s").items
+        with pytest.raises(FingerprintError):
+            other.remember("late", session="s")
+        assert other.reembed([NEW, embedder]) == 0
+        other.remember("with two", session="s")
+        assert db.reembed([embedder, NEW]) == 302
+        assert_moved(db, embedder)
+        assert db.reembed(embedder) == 302
+        assert db.stats()["second_model"] is None
+        assert_moved(db, embedder)
+
+
 # ---- who holds the old embedder
 
 

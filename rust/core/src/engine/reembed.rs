@@ -95,7 +95,7 @@ impl Engine {
         self.write(interrupt, |tx| {
             let Some(models) = incoming(tx, id)? else { return Ok(None) };
             let added = add(tx, &models, rows)?;
-            Ok(Some((added, tx.incoming_progress()?.1)))
+            Ok(Some((added, tx.memory_count()?)))
         })
     }
 

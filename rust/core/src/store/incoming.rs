@@ -43,12 +43,17 @@ impl ReadTx<'_> {
         self.numbers(select, (after, i64::try_from(limit).unwrap_or(i64::MAX)))
     }
 
-    /// How many memories have incoming vectors, and how many there are.
+    /// How many memories have incoming vectors, and how many there are. Walks over the former.
     pub fn incoming_progress(&self) -> Result<(u64, u64)> {
-        let count = |select: &str| -> Result<u64> {
-            Ok(self.numbers(select, [])?.first().map_or(0, |count| u64::try_from(*count).unwrap_or(0)))
-        };
-        Ok((count("SELECT count(*) FROM incoming")?, count("SELECT coalesce(sum(owned), 0) FROM scope")?))
+        Ok((self.count("SELECT count(*) FROM incoming")?, self.memory_count()?))
+    }
+
+    pub fn memory_count(&self) -> Result<u64> {
+        self.count("SELECT coalesce(sum(owned), 0) FROM scope")
+    }
+
+    fn count(&self, select: &str) -> Result<u64> {
+        Ok(self.numbers(select, [])?.first().map_or(0, |count| u64::try_from(*count).unwrap_or(0)))
     }
 
     pub(super) fn incoming(&self, seq: Seq) -> Result<Option<Place>> {
