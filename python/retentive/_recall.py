@@ -80,8 +80,8 @@ def recall_request(
         min_relevance = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
     request: RecallRequest = {
         "query": query,
-        "vector": None,
-        "query_terms": None,
+        "vectors": (),
+        "query_terms": (),
         "reach": reach(user, session),
         "limit": limit,
         "token_budget": token_budget,
@@ -95,15 +95,15 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
         "refusal_floor": 0.0 if min_relevance == "auto" else None,
-        "settings": settings.native(DEFAULT_DENSE_WEIGHT),
+        "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
     if mode == "lexical" and request["min_relevance"] is not None:
         raise InvalidInputError(
             f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
         )
     if mode != "lexical":  # which never touches the embedder
-        request["vector"] = engine.embedding.query(query)[0]
-        request["query_terms"] = engine.embedding.query_terms(query)[0]
-        request["settings"] = settings.native(engine.embedding.dense_weights[0])
+        request["vectors"] = engine.embedding.query(query)
+        request["query_terms"] = engine.embedding.query_terms(query)
+        request["settings"] = settings.native(engine.embedding.dense_weights)
         request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request

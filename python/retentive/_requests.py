@@ -69,15 +69,15 @@ class Settings(TypedDict):
     recall_min_words: int
     max_turns: int | None
     signals: dict[str, float]
-    dense_weight: float
+    dense_weights: Sequence[float]  # of each model
 
 
 class RecallRequest(TypedDict):
     """A recall."""
 
     query: str
-    vector: Vector | None
-    query_terms: QueryTerms | None
+    vectors: Sequence[Vector]  # by each model; empty: by words alone
+    query_terms: Sequence[QueryTerms | None]
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -98,7 +98,7 @@ class SearchRequest(TypedDict):
     """A search."""
 
     query: str | None
-    vector: Vector | None
+    vectors: Sequence[Vector]
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -107,7 +107,7 @@ class SearchRequest(TypedDict):
     now: int
     filter: str | None
     max_distance: float | None
-    dense_weight: float
+    dense_weights: Sequence[float]
     explain: bool
 
 

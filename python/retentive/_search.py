@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retentive._constants import User
-    from retentive._requests import SearchRequest
+    from retentive._requests import SearchRequest, Vector
     from retentive._results import Results
 
 
@@ -40,7 +40,7 @@ def search(
     limit, token_budget = limits(limit, token_budget)
     request: SearchRequest = {
         "query": query,
-        "vector": None if vector is None else given_vector(vector),
+        "vectors": [] if vector is None else [_given(engine, vector)],
         "reach": reach(_validate.user(user), _validate.session(session)),
         "limit": limit,
         "token_budget": token_budget,
@@ -49,11 +49,11 @@ def search(
         "now": _clock.now(),
         "filter": _json.filter_text(filter),
         "max_distance": None,
-        "dense_weight": DEFAULT_DENSE_WEIGHT,
+        "dense_weights": [DEFAULT_DENSE_WEIGHT],
         "explain": _validate.boolean("explain", explain),
     }
     _embed(engine, request)
-    request["max_distance"] = _max_distance(engine, max_distance, measured=request["vector"] is not None)
+    request["max_distance"] = _max_distance(engine, max_distance, measured=bool(request["vectors"]))
     return selected(
         engine,
         engine.core.search(request),
@@ -66,16 +66,22 @@ def search(
     )
 
 
+def _given(engine: Engine, vector: object) -> Vector:
+    given = given_vector(vector)
+    engine.embedding.accept_query()
+    return given
+
+
 def _embed(engine: Engine, request: SearchRequest) -> None:
-    """Fill in the vector where the search needs one; a lexical one never touches the embedder."""
+    """Fill in the vectors where the search needs one; a lexical one never touches the embedder."""
     if request["query"] is None:
-        if request["mode"] == "lexical" and request["vector"] is not None:
+        if request["mode"] == "lexical" and request["vectors"]:
             raise InvalidInputError('mode is "lexical" with a vector and no query, expected a query or mode="dense"')
-        request["mode"] = "dense" if request["vector"] is not None else request["mode"]
+        request["mode"] = "dense" if request["vectors"] else request["mode"]
     elif request["mode"] != "lexical":
-        if request["vector"] is None:
-            request["vector"] = engine.embedding.query(request["query"])[0]
-        request["dense_weight"] = engine.embedding.dense_weights[0]
+        if not request["vectors"]:
+            request["vectors"] = engine.embedding.query(request["query"])
+        request["dense_weights"] = engine.embedding.dense_weights
 
 
 def _max_distance(engine: Engine, value: object, *, measured: bool) -> float | None:

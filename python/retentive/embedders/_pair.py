@@ -48,12 +48,22 @@ class EmbedderPair:
         self.dense_weights = _default(self.first, self.second) if dense_weights is None else _checked(dense_weights)
 
     @property
+    def models(self) -> tuple[Embedder, Embedder]:
+        """Both."""
+        return self.first, self.second
+
+    @property
     def name(self) -> str:
         """The names of both."""
         return f"{self.first.name} + {self.second.name}"
 
     def __repr__(self) -> str:
         return f"EmbedderPair({self.first!r}, {self.second!r}, dense_weights={self.dense_weights})"
+
+
+def models_of(embedder: Embedder | EmbedderPair) -> tuple[Embedder, ...]:
+    """Return the one embedder, or both of a pair, in order."""
+    return embedder.models if isinstance(embedder, EmbedderPair) else (embedder,)
 
 
 def dense_weight_of(embedder: Embedder) -> float:
@@ -72,8 +82,14 @@ def _default(first: Embedder, second: Embedder) -> tuple[float, float]:
 
 
 def _checked(weights: object) -> tuple[float, float]:
-    if isinstance(weights, Sequence) and not isinstance(weights, str) and len(weights) == 2 and all(map(is_weight, weights)):
+    if (
+        isinstance(weights, Sequence)
+        and not isinstance(weights, str)
+        and len(weights) == 2
+        and all(map(is_weight, weights))
+    ):
         return float(weights[0]), float(weights[1])
     raise ConfigurationError(
-        f"dense_weights is {shown(weights)}, expected two numbers of 0 to 1", hint="leave it out for the default weights"
+        f"dense_weights is {shown(weights)}, expected two numbers of 0 to 1",
+        hint="leave it out for the default weights",
     )

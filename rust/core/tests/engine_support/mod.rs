@@ -133,7 +133,7 @@ pub fn settings() -> Settings {
         recall_min_words: 1,
         max_turns: None,
         signals: Vec::new(),
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
     }
 }
 
@@ -152,8 +152,8 @@ pub fn anybody() -> Reach {
 pub fn ask(query: &str, reach: Reach) -> RecallRequest {
     RecallRequest {
         query: query.to_owned(),
-        vector: Some(embed(query)),
-        query_terms: None,
+        vectors: vec![embed(query)],
+        query_terms: Vec::new(),
         reach,
         limit: Some(10),
         token_budget: None,
@@ -174,7 +174,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
 pub fn look(query: &str, reach: Reach) -> SearchRequest {
     SearchRequest {
         query: Some(query.to_owned()),
-        vector: Some(embed(query)),
+        vectors: vec![embed(query)],
         reach,
         limit: Some(10),
         token_budget: None,
@@ -183,7 +183,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
         now: NOW,
         filter: None,
         max_distance: None,
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
         explain: false,
     }
 }
