@@ -53,7 +53,7 @@ from retentive._errors import (
     VersionError,
 )
 from retentive._results import ConsolidationReport, Result, Results
-from retentive.embedders import CallableEmbedder, Embedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
+from retentive.embedders import CallableEmbedder, Embedder, EmbedderPair, HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.memory import ConversationMemory, feedback_score
 
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "DimensionError",
     "Embedder",
     "EmbedderError",
+    "EmbedderPair",
     "FingerprintError",
     "FullError",
     "HashEmbedder",

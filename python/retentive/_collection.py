@@ -12,7 +12,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
-from retentive.embedders import resolve
+from retentive.embedders import only, resolve
 from retentive.memory import ConversationMemory
 from retentive.tokens import checked_counter
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retentive._bulk import Progress
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
 
 
 class Collection(Conversation):
@@ -38,7 +38,8 @@ class Collection(Conversation):
         name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot.
         path: the folder of the file `<name>.db`; it is made if only its last part is missing. None keeps everything in
             memory.
-        embedder: `"static"` for the model in the package, or any `Embedder`.
+        embedder: `"static"` for the model in the package, any `Embedder`, or a list of two, the better one first: each
+            memory has the vectors of both (see `EmbedderPair`).
         token_counter: `str -> int`, for every budget; None for the built-in estimate.
         durability: `"full"`, what returned survives a power cut; `"normal"`, it survives a crash of the process.
         language: for stemming and stop words.
@@ -64,7 +65,7 @@ class Collection(Conversation):
         name: str,
         path: str | os.PathLike[str] | None = None,
         *,
-        embedder: str | Embedder = "static",
+        embedder: str | Embedder | EmbedderPair | Sequence[str | Embedder] = "static",
         token_counter: Callable[[str], int] | None = None,
         durability: str = "full",
         language: str = "english",
@@ -80,7 +81,7 @@ class Collection(Conversation):
         core, self._path = _opening.open_core(name, path, durability, language, cache_mb, busy_timeout_s, readonly)
         counter = None if token_counter is None else checked_counter(token_counter)
         self._name = name
-        self._engine = Engine(core, Embedding(resolved, core, chosen=not isinstance(embedder, str)), counter)
+        self._engine = Engine(core, Embedding(resolved, core, chosen=not isinstance(only(embedder), str)), counter)
         self._memory = ConversationMemory(self)
 
     @property
@@ -94,8 +95,8 @@ class Collection(Conversation):
         return self._path
 
     @property
-    def embedder(self) -> Embedder:
-        """The embedder."""
+    def embedder(self) -> Embedder | EmbedderPair:
+        """The embedder, or the pair of them."""
         return self._engine.embedding.embedder
 
     @property
@@ -177,7 +178,7 @@ class Collection(Conversation):
             metadata: a mapping a text, or None.
             ids: an id a text; None for a hash of the text, so that adding twice changes nothing. An id that a document
                 has is replaced.
-            vectors: `[len(texts), d]`, made elsewhere with the collection's embedder; None embeds here.
+            vectors: `[len(texts), d]`, made elsewhere with the collection's one embedder; None embeds here.
             progress: called with how many are stored and how many there are.
 
         Returns:
@@ -215,13 +216,14 @@ class Collection(Conversation):
         Args:
             query: a text; None searches by `vector`, or by `filter` alone, newest first.
             limit: how many at most; None for as many as fit the budget.
-            mode: `hybrid` (scores of 0 to 1), `dense` (the cosine) or `lexical` (BM25; also called `sparse`).
+            mode: `hybrid` (scores of 0 to 1), `dense` (the cosine, of two models the first one's) or `lexical` (BM25;
+                also called `sparse`).
             filter: conditions on metadata, decided before ranking.
             token_budget: how many tokens at most; the first result always ships.
             score_gap: keep what scores at least this fraction of the best; near 0.9 suits dense, 0.2 lexical.
             session: one session; None for all.
             user: whose; None for what has no user, `ANY` for everybody's.
-            vector: the query's vector, `[d]`, made elsewhere with the collection's embedder.
+            vector: the query's vector, `[d]`, made elsewhere with the collection's one embedder.
             max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor. A number
                 needs something to measure from: a query in another mode than `lexical`, or a vector.
             explain: put the parts of the score into `_vx_scoring`.
@@ -266,7 +268,7 @@ class Collection(Conversation):
 
         Args:
             ids: the ids.
-            vectors: also their vectors, as `.vector`: the float32 that was given.
+            vectors: also their vectors, as `.vector`: the float32 that was given; of two models those of the first.
         """
         asked = _validate.memory_ids(ids)
         stored = self._engine.core.get(asked, _clock.now())
@@ -318,7 +320,9 @@ class Collection(Conversation):
         """Delete everything, for good; return how much there was."""
         return self._engine.core.clear()
 
-    def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> int:
+    def reembed(
+        self, embedder: str | Embedder | EmbedderPair | Sequence[str | Embedder], *, progress: Progress | None = None
+    ) -> int:
         """Move the collection to other vectors: every memory and document is embedded anew with `embedder`.
 
         Until the last moment the collection is read and written with the old vectors, by this and by other processes.
@@ -332,7 +336,7 @@ class Collection(Conversation):
         are replaced too.
 
         Args:
-            embedder: `"static"`, or any `Embedder`.
+            embedder: `"static"`, any `Embedder`, or a list of two, as for the collection itself.
             progress: called after each 256 memories with how many have new vectors, and how many there are.
 
         Returns:

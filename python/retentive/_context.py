@@ -165,10 +165,11 @@ def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> E
     if excerpt is None:
         return None
     length = None if excerpt == "auto" else _validate.integer("excerpt", excerpt, at_least=1)
-    own = isinstance(embedding.embedder, StaticEmbedder)
+    terms = zip(embedding.models, recall["query_terms"], strict=False)  # none in lexical mode
+    known = (terms for model, terms in terms if isinstance(model, StaticEmbedder))
     return {
         "length": length,
         "query": recall["query"],
-        "query_terms": recall["query_terms"] if own else None,
+        "query_terms": next(known, None),
         "model": None if recall["mode"] == "lexical" else StaticEmbedder(),
     }

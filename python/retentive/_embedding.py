@@ -15,6 +15,7 @@ from retentive.embedders import (
     checked_query,
     checked_query_terms,
     dense_weight_of,
+    models_of,
 )
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ class Embedding:
     @property
     def models(self) -> tuple[Embedder, ...]:
         """The one embedder, or both of a pair."""
-        embedder = self._embedder
-        return (embedder.first, embedder.second) if isinstance(embedder, EmbedderPair) else (embedder,)
+        return models_of(self._embedder)
 
     @property
     def dense_weights(self) -> tuple[float, ...]:

@@ -80,8 +80,8 @@ def recall_request(
         min_relevance = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
     request: RecallRequest = {
         "query": query,
-        "vector": None,
-        "query_terms": None,
+        "vectors": (),
+        "query_terms": (),
         "model_epoch": None,
         "reach": reach(user, session),
         "limit": limit,
@@ -96,7 +96,7 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
         "refusal_floor": 0.0 if min_relevance == "auto" else None,
-        "settings": settings.native(DEFAULT_DENSE_WEIGHT),
+        "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
     if mode == "lexical" and request["min_relevance"] is not None:
         raise InvalidInputError(
@@ -112,9 +112,9 @@ def embedded(request: RecallRequest, embedding: Embedding, settings: Conversatio
     refuses = request["refusal_floor"] is not None
     return {
         **request,
-        "vector": embedding.query(request["query"])[0],
-        "query_terms": embedding.query_terms(request["query"])[0],
+        "vectors": embedding.query(request["query"]),
+        "query_terms": embedding.query_terms(request["query"]),
         "model_epoch": embedding.model_epoch,
-        "settings": settings.native(embedding.dense_weights[0]),
+        "settings": settings.native(embedding.dense_weights),
         "refusal_floor": embedding.refusal_floor if refuses else None,
     }

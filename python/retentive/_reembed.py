@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING
 from retentive import _validate
 from retentive._bulk import spoken
 from retentive._embedding import Embedding
-from retentive.embedders import resolve
+from retentive.embedders import only, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retentive._bulk import Progress
     from retentive._engine import Engine
     from retentive._requests import Parts
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
 
 BATCH = 256  # texts embedded at once and stored in one transaction: what a kill costs at most
 
 
-def reembed(engine: Engine, embedder: str | Embedder, progress: Progress | None) -> int:
+def reembed(
+    engine: Engine,
+    embedder: str | Embedder | EmbedderPair | Sequence[str | Embedder],
+    progress: Progress | None,
+) -> int:
     """Move the collection; see `Collection.reembed`."""
     _validate.callable_or_none("progress", progress)
-    target = Embedding(resolve(embedder), engine.core, chosen=not isinstance(embedder, str))
+    target = Embedding(resolve(embedder), engine.core, chosen=not isinstance(only(embedder), str))
     begun = target.begin_move()
     if begun is None:
         engine.embedding = target

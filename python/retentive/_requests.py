@@ -71,16 +71,16 @@ class Settings(TypedDict):
     recall_min_words: int
     max_turns: int | None
     signals: dict[str, float]
-    dense_weight: float
+    dense_weights: Sequence[float]  # of each model
 
 
 class RecallRequest(TypedDict):
     """A recall."""
 
     query: str
-    vector: Vector | None
-    query_terms: QueryTerms | None
-    model_epoch: int | None
+    vectors: Sequence[Vector]  # by each model; empty: by words alone
+    query_terms: Sequence[QueryTerms | None]
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -101,8 +101,8 @@ class SearchRequest(TypedDict):
     """A search."""
 
     query: str | None
-    vector: Vector | None
-    model_epoch: int | None
+    vectors: Sequence[Vector]
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -111,7 +111,7 @@ class SearchRequest(TypedDict):
     now: int
     filter: str | None
     max_distance: float | None
-    dense_weight: float
+    dense_weights: Sequence[float]
     explain: bool
 
 

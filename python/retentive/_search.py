@@ -42,7 +42,7 @@ def search(
     limit, token_budget = limits(limit, token_budget)
     request: SearchRequest = {
         "query": query,
-        "vector": None if vector is None else given_vector(vector),
+        "vectors": [] if vector is None else [given_vector(vector)],
         "model_epoch": None,
         "reach": reach(_validate.user(user), _validate.session(session)),
         "limit": limit,
@@ -52,14 +52,14 @@ def search(
         "now": _clock.now(),
         "filter": _json.filter_text(filter),
         "max_distance": None,
-        "dense_weight": DEFAULT_DENSE_WEIGHT,
+        "dense_weights": [DEFAULT_DENSE_WEIGHT],
         "explain": _validate.boolean("explain", explain),
     }
     _settle_mode(request)
 
     def find(embedding: Embedding) -> Ranked:
         asked = _embedded(request, embedding)
-        asked["max_distance"] = _max_distance(embedding, max_distance, measured=asked["vector"] is not None)
+        asked["max_distance"] = _max_distance(embedding, max_distance, measured=bool(asked["vectors"]))
         return engine.core.search(asked)
 
     return selected(
@@ -76,21 +76,21 @@ def search(
 
 def _settle_mode(request: SearchRequest) -> None:
     if request["query"] is None:
-        if request["mode"] == "lexical" and request["vector"] is not None:
+        if request["mode"] == "lexical" and request["vectors"]:
             raise InvalidInputError('mode is "lexical" with a vector and no query, expected a query or mode="dense"')
-        request["mode"] = "dense" if request["vector"] is not None else request["mode"]
+        request["mode"] = "dense" if request["vectors"] else request["mode"]
 
 
 def _embedded(request: SearchRequest, embedding: Embedding) -> SearchRequest:
-    """Return the request with the vector where the search needs one; a lexical one never touches the embedder."""
+    """Return the request with the vectors where the search needs some; a lexical one never touches the embedder."""
     embedded = request.copy()
-    if request["vector"] is not None:
+    if request["vectors"]:
         embedded["model_epoch"] = embedding.accept_query()
     if request["query"] is not None and request["mode"] != "lexical":
-        if request["vector"] is None:
-            embedded["vector"] = embedding.query(request["query"])[0]
+        if not request["vectors"]:
+            embedded["vectors"] = embedding.query(request["query"])
             embedded["model_epoch"] = embedding.model_epoch
-        embedded["dense_weight"] = embedding.dense_weights[0]
+        embedded["dense_weights"] = embedding.dense_weights
     return embedded
 
 

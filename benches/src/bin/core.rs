@@ -33,9 +33,9 @@ impl Bench {
     fn recall(&mut self, call: usize) -> RecallRequest {
         RecallRequest {
             query: self.text(),
-            query_terms: None,
+            query_terms: Vec::new(),
+            vectors: vec![self.numbers.vector(self.dimension)],
             model_epoch: None,
-            vector: Some(self.numbers.vector(self.dimension)),
             reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
             limit: Some(10),
             token_budget: None,
@@ -87,7 +87,7 @@ fn settings() -> Settings {
         recall_min_words: 1,
         max_turns: None,
         signals: Vec::new(),
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
     }
 }
 

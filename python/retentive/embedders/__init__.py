@@ -13,9 +13,9 @@ from retentive.embedders._check import (
 )
 from retentive.embedders._hash import HashEmbedder
 from retentive.embedders._onnx import OnnxEmbedder
-from retentive.embedders._pair import EmbedderPair, dense_weight_of
+from retentive.embedders._pair import EmbedderPair, dense_weight_of, models_of
 from retentive.embedders._protocol import Embedder
-from retentive.embedders._resolve import resolve
+from retentive.embedders._resolve import only, resolve
 from retentive.embedders._static import StaticEmbedder
 
 __all__ = [
@@ -31,5 +31,7 @@ __all__ = [
     "checked_query",
     "checked_query_terms",
     "dense_weight_of",
+    "models_of",
+    "only",
     "resolve",
 ]

@@ -48,12 +48,22 @@ class EmbedderPair:
         self.dense_weights = _default(self.first, self.second) if dense_weights is None else _checked(dense_weights)
 
     @property
+    def models(self) -> tuple[Embedder, Embedder]:
+        """Both."""
+        return self.first, self.second
+
+    @property
     def name(self) -> str:
         """The names of both."""
         return f"{self.first.name} + {self.second.name}"
 
     def __repr__(self) -> str:
         return f"EmbedderPair({self.first!r}, {self.second!r}, dense_weights={self.dense_weights})"
+
+
+def models_of(embedder: Embedder | EmbedderPair) -> tuple[Embedder, ...]:
+    """Return the one embedder, or both of a pair, in order."""
+    return embedder.models if isinstance(embedder, EmbedderPair) else (embedder,)
 
 
 def dense_weight_of(embedder: Embedder) -> float:

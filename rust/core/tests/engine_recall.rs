@@ -170,7 +170,7 @@ fn search_without_a_query_is_the_filter_newest_first() {
     }
     let request = SearchRequest {
         query: None,
-        vector: None,
+        vectors: Vec::new(),
         filter: Some("{\"_vx_turn\": {\"$lt\": 3}}".to_owned()),
         ..look("", session("a"))
     };
@@ -209,10 +209,10 @@ fn text_is_never_syntax() {
     db.add(said("a", "I write C++ in src/a.rs"));
     for query in ["say \"hi", "(python", "a:b", "foo AND", "rm -rf", "C++", "don't", "src/a.rs", "*", "the of and", ""]
     {
-        let request = RecallRequest { vector: None, ..ask(query, session("a")) };
+        let request = RecallRequest { vectors: Vec::new(), ..ask(query, session("a")) };
         db.ranked(&request);
     }
-    let by_words = RecallRequest { vector: None, mode: Mode::Lexical, ..ask("C++", session("a")) };
+    let by_words = RecallRequest { vectors: Vec::new(), mode: Mode::Lexical, ..ask("C++", session("a")) };
     let found = db.ranked(&by_words).memories;
     assert!(found[0].scoring.clone().unwrap().iter().any(|(name, part)| *name == "neighbours" || *part > 0.0));
 }

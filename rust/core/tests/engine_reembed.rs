@@ -46,7 +46,7 @@ fn at(epoch: i64, new: NewMemory) -> NewMemory {
 
 fn asked_with(vector: Vec<f32>, epoch: i64) -> retentive_core::engine::RecallRequest {
     retentive_core::engine::RecallRequest {
-        vector: Some(vector),
+        vectors: vec![vector],
         model_epoch: Some(epoch),
         ..ask("green tea", session("a"))
     }
@@ -87,7 +87,7 @@ fn a_partition_that_is_in_memory_is_compared_by_the_new_vectors_after_the_swap()
         let epoch = finish(&db, moved.id).unwrap();
         let request = retentive_core::engine::SearchRequest {
             query: None,
-            vector: Some(other(text)),
+            vectors: vec![other(text)],
             model_epoch: Some(epoch),
             mode: retentive_core::engine::Mode::Dense,
             ..look(text, session("a"))

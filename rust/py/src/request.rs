@@ -102,6 +102,11 @@ pub fn models(given: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<Vec<eng
     given.into_iter().map(model).collect()
 }
 
+/// What is given for each model, in order.
+fn each<T>(given: &Bound<'_, PyAny>, extract: fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
+    given.try_iter()?.map(|of_model| extract(&of_model?)).collect()
+}
+
 /// The rows of an array.
 pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
     let array: PyReadonlyArray2<'_, f32> = object.extract()?;
@@ -191,7 +196,7 @@ impl Extract for engine::Settings {
             recall_min_words: field(from, "recall_min_words")?,
             max_turns: field(from, "max_turns")?,
             signals: signals.map(|(name, weight)| Ok((name.extract()?, weight.extract()?))).collect::<PyResult<_>>()?,
-            dense_weight: field(from, "dense_weight")?,
+            dense_weights: field(from, "dense_weights")?,
         })
     }
 }
@@ -206,8 +211,8 @@ impl Extract for engine::RecallRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
             query: field(from, "query")?,
-            vector: vector(&item(from, "vector")?)?,
-            query_terms: query_terms(&item(from, "query_terms")?)?,
+            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
+            query_terms: each(&item(from, "query_terms")?, query_terms)?,
             model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
@@ -231,7 +236,7 @@ impl Extract for engine::SearchRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
             query: field(from, "query")?,
-            vector: vector(&item(from, "vector")?)?,
+            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
             model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
@@ -241,7 +246,7 @@ impl Extract for engine::SearchRequest {
             now: field(from, "now")?,
             filter: field(from, "filter")?,
             max_distance: field(from, "max_distance")?,
-            dense_weight: field(from, "dense_weight")?,
+            dense_weights: field(from, "dense_weights")?,
             explain: field(from, "explain")?,
         })
     }

@@ -87,8 +87,8 @@ pub struct Settings {
     pub max_turns: Option<usize>,
     /// Weights by signal name that differ from the defaults.
     pub signals: Vec<(String, f64)>,
-    /// The embedder's.
-    pub dense_weight: f64,
+    /// Of each model's cosine; their sum is the weight of the dense signal.
+    pub dense_weights: Vec<f64>,
 }
 
 /// Which memories a call may see. `any_user` is `retentive.ANY`; `user: None` without it is "what has no user".
@@ -110,9 +110,10 @@ pub struct QueryTerms {
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     pub query: String,
-    pub vector: Option<Vec<f32>>,
-    /// Where the query vector is to be weighted by the scope's statistics.
-    pub query_terms: Option<QueryTerms>,
+    /// The query's vector by each model; empty: none.
+    pub vectors: Vec<Vec<f32>>,
+    /// By model, where the query vector is to be weighted by the scope's statistics.
+    pub query_terms: Vec<Option<QueryTerms>>,
     /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
     pub model_epoch: Option<i64>,
     pub reach: Reach,
@@ -139,7 +140,8 @@ pub struct RecallRequest {
 pub struct SearchRequest {
     /// `None` and no vector: filter only, newest first.
     pub query: Option<String>,
-    pub vector: Option<Vec<f32>>,
+    /// The query's vector by each model; empty: none.
+    pub vectors: Vec<Vec<f32>>,
     /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
     pub model_epoch: Option<i64>,
     pub reach: Reach,
@@ -151,8 +153,8 @@ pub struct SearchRequest {
     /// JSON.
     pub filter: Option<String>,
     pub max_distance: Option<f64>,
-    /// w of hybrid.
-    pub dense_weight: f64,
+    /// Of each model's cosine; their sum is w of hybrid.
+    pub dense_weights: Vec<f64>,
     pub explain: bool,
 }
 

@@ -28,7 +28,7 @@ impl Engine {
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
         let vectors = of_slot(0, view.tx.vectors(own.seq)?);
         let terms = if vectors.is_empty() { self.terms_of(view.tx, own.seq)? } else { Vec::new() };
-        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: None, tokens: None })?;
+        let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &[], second_share: 0.0 })?;
         let scores = if vectors.is_empty() { by_words(&columns) } else { by_vectors(&gathered, &vectors)? };
         let numbered = (0_u32..).zip(gathered.entries()).zip(&scores);
         let others = numbered.filter(|((_, entry), score)| entry.seq != own.seq && **score > f32::NEG_INFINITY);
@@ -36,7 +36,7 @@ impl Engine {
         let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
         let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
         let mut ranked = Ranked::default();
-        for ((row, _), index) in rows(view, &gathered, &pooled, None)? {
+        for (row, index) in rows(view, &gathered, &pooled)? {
             let theirs = view.tx.vectors(row.head.seq)?;
             let similarity = vectors.iter().filter_map(|vector| best_cosine(0, vector, &theirs)).reduce(f32::max);
             let score = similarity.or_else(|| scores.get(index as usize).copied()).unwrap_or_default();

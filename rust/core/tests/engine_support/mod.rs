@@ -135,7 +135,7 @@ pub fn settings() -> Settings {
         recall_min_words: 1,
         max_turns: None,
         signals: Vec::new(),
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
     }
 }
 
@@ -154,8 +154,8 @@ pub fn anybody() -> Reach {
 pub fn ask(query: &str, reach: Reach) -> RecallRequest {
     RecallRequest {
         query: query.to_owned(),
-        vector: Some(embed(query)),
-        query_terms: None,
+        vectors: vec![embed(query)],
+        query_terms: Vec::new(),
         model_epoch: None,
         reach,
         limit: Some(10),
@@ -177,7 +177,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
 pub fn look(query: &str, reach: Reach) -> SearchRequest {
     SearchRequest {
         query: Some(query.to_owned()),
-        vector: Some(embed(query)),
+        vectors: vec![embed(query)],
         model_epoch: None,
         reach,
         limit: Some(10),
@@ -187,7 +187,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
         now: NOW,
         filter: None,
         max_distance: None,
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
         explain: false,
     }
 }
