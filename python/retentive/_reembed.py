@@ -39,6 +39,7 @@ def reembed(
         )
         move.run(progress)
     except BaseException as error:
+        move.settle()  # an interrupt may come between the end of the last transaction and what follows it
         error.add_note(move.state())
         raise
     finally:
@@ -56,6 +57,7 @@ class Move:
         self._id = id
         self._done = done
         self._total = total
+        self._epochs: list[int] = []  # the core's word that the move is over
         self._finished = False
 
     def run(self, progress: Progress | None) -> None:
@@ -78,6 +80,13 @@ class Move:
             f"{self._done} of {self._total} memories were embedded before this; call reembed again to go on from there"
         )
 
+    def settle(self) -> None:
+        """Let the collection's handle go on with the new embedder, if the move is over."""
+        if self._epochs and not self._finished:
+            self._target.moved(self._epochs[0])
+            self._engine.embedding = self._target
+            self._finished, self._done = True, self._total
+
     def _store(self, vectors: list[tuple[int, list[Parts]]]) -> None:
         """Store a batch. One that is not full may be the last: the move ends, unless more was written meanwhile."""
         core = self._engine.core
@@ -88,10 +97,7 @@ class Move:
                 self.embedded += added
                 self._done = min(self._done + added, self._total)
                 return
-        epoch = core.finish_reembed(self._id, vectors)
+        core.finish_reembed(self._id, vectors, self._epochs)
         self.embedded += len(vectors)
         self._done = min(self._done + len(vectors), self._total)
-        if epoch is not None:
-            self._target.moved(epoch)
-            self._engine.embedding = self._target
-            self._finished, self._done = True, self._total
+        self.settle()

@@ -113,9 +113,17 @@ impl Core {
         call(py, |interrupt| self.0.store_reembedded(id, &vectors, interrupt))
     }
 
-    fn finish_reembed(&self, py: Python<'_>, id: i64, vectors: Vec<NewVectors>) -> PyResult<Option<i64>> {
+    /// Appends to `epochs` when the move is over, before any signal handler can run, as `remember` does.
+    fn finish_reembed(
+        &self,
+        py: Python<'_>,
+        id: i64,
+        vectors: Vec<NewVectors>,
+        epochs: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
         let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
-        call(py, |interrupt| self.0.finish_reembed(id, &vectors, interrupt))
+        let epoch = call(py, |interrupt| self.0.finish_reembed(id, &vectors, interrupt))?;
+        epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))
     }
 
     /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.
