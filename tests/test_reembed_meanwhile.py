@@ -332,12 +332,12 @@ def test_after_kills_at_any_moment_the_same_call_goes_on_and_nothing_is_half_mov
     dice = random.Random(11)
     old, new = quick(HashEmbedder(64)), quick(NEW)
     with Collection("test", path=tmp_path, embedder=old) as db:
-        filled(db, 1_200)
+        filled(db, 1_100)
     survived = {"before": 0, "begun": 0, "after": 0}
-    for _ in range(24):
+    for _ in range(21):
         child = start(MOVER)
         assert child.stdout.readline() == "opened\n"
-        for _ in range(dice.randrange(6)):
+        for _ in range(dice.randrange(5)):
             assert child.stdout.readline()
         time.sleep(dice.random() * 0.02)
         child.send_signal(signal.SIGKILL)
@@ -352,13 +352,13 @@ def test_after_kills_at_any_moment_the_same_call_goes_on_and_nothing_is_half_mov
                 survived["begun" if stats["reembed_pending"] else "before"] += 1
                 assert stats["reembedded"] % 256 == 0
                 assert_has(db, old)
-            assert db.reembed(new) == (0 if stats["dimension"] == 96 else 1_200 - stats["reembedded"])
+            assert db.reembed(new) == (0 if stats["dimension"] == 96 else 1_100 - stats["reembedded"])
             assert_moved(db, new)
-            assert db.count() == 1_200
+            assert db.count() == 1_100
             db.reembed(old)
     assert survived["begun"] > 4, survived
     assert survived["after"] > 0, survived
-    assert found(vector_needles(new, texts(1_200))) == []
+    assert found(vector_needles(new, texts(1_100))) == []
 
 
 def assert_has(db, embedder):

@@ -43,7 +43,8 @@ def reembed(
         error.add_note(move.state())
         raise
     finally:
-        engine.target = None
+        if engine.target is target:  # another thread may be moving it elsewhere
+            engine.target = None
     return move.embedded
 
 

@@ -3,7 +3,7 @@ use super::Engine;
 use super::request::BoundModel;
 use crate::error::{Error, Result};
 use crate::model::MOST_MODELS;
-use crate::store::{Interrupt, Model, NewModel, ReadTx};
+use crate::store::{Interrupt, Model, NewModel, ReadTx, WriteTx};
 use crate::vector::quantise::cosine;
 
 /// Two machines give nearly the same vector for the same text; two models do not.
@@ -34,12 +34,7 @@ impl Engine {
             match settled(tx, models)? {
                 Settled::Yes => {}
                 Settled::New => tx.set_models(&models.iter().map(new_model).collect::<Vec<_>>())?,
-                Settled::Probe => {
-                    tx.models()?.iter().zip(models).try_for_each(|(found, model)| match &model.probe {
-                        Some(probe) if found.probe.is_empty() => tx.set_probe(found, probe),
-                        _ => Ok(()),
-                    })?
-                }
+                Settled::Probe => add_probes(tx, models)?,
             }
             tx.model_epoch()
         })
@@ -56,6 +51,13 @@ impl Engine {
     pub fn model_epoch(&self, interrupt: Interrupt) -> Result<i64> {
         self.read(interrupt, |tx: &ReadTx| tx.model_epoch())
     }
+}
+
+fn add_probes(tx: &WriteTx, models: &[BoundModel]) -> Result<()> {
+    tx.models()?.iter().zip(models).try_for_each(|(found, model)| match &model.probe {
+        Some(probe) if found.probe.is_empty() => tx.set_probe(found, probe),
+        _ => Ok(()),
+    })
 }
 
 /// Vectors that were made for other models than the collection has now are neither stored nor compared with. `None`: not known, of

@@ -8,6 +8,7 @@ use rusqlite::blob::Blob;
 
 use super::entry::Entry;
 use super::fault::At;
+use super::incoming::Place;
 use super::rows::{Scan, Seq};
 use super::scopes::ScopeRow;
 use super::write::WriteTx;
@@ -194,7 +195,7 @@ impl<'a, 'tx> Eraser<'a, 'tx> {
     fn erase(&mut self, entry: &Entry) -> Result<()> {
         self.heads.zero(self.tx, entry.head.seq)?;
         self.bodies.zero(self.tx, entry.head.seq)?;
-        let incoming = self.tx.incoming(entry.head.seq)?.map(|place| place.vids());
+        let incoming = self.tx.incoming(entry.head.seq)?.map(Place::vids);
         entry.vids().chain(incoming.into_iter().flatten()).try_for_each(|vid| self.vectors.zero(self.tx, vid))
     }
 }
