@@ -404,7 +404,8 @@ class TestTheArgument:
         assert caught.value.hint
 
     @pytest.mark.parametrize(
-        "weights", [(0.5,), (0.1, 0.2, 0.3), (0.5, 1.5), (-0.1, 0.5), (True, 0.5), "ab", 0.5, (float("nan"), 0.1)]
+        "weights",
+        [(0.5,), (0.1, 0.2, 0.3), (0.5, 1.5), (-0.1, 0.5), (True, 0.5), (0.6, 0.5), "ab", 0.5, (float("nan"), 0.1)],
     )
     def test_weights_are_two_numbers_of_0_to_1(self, weights):
         with pytest.raises(ConfigurationError, match="dense_weights"):
@@ -416,16 +417,20 @@ class TestTheDefaultWeights:
         pair = EmbedderPair(Other("a", dense_weight=0.6), Other("b", dense_weight=0.6))
         assert pair.dense_weights == pytest.approx((0.3, 0.3))
 
-    def test_the_better_one_has_the_larger_share_wherever_it_stands(self):
+    def test_the_better_one_keeps_its_weight_wherever_it_stands(self):
         strong, weak = Other("a", dense_weight=0.6), Other("b", dense_weight=0.5)
-        first, second = EmbedderPair(strong, weak).dense_weights
-        assert first > second > 0
-        assert first + second == pytest.approx(0.6)
-        assert EmbedderPair(weak, strong).dense_weights == pytest.approx((second, first))
+        assert EmbedderPair(strong, weak).dense_weights == pytest.approx((0.6, 0.1))
+        assert EmbedderPair(weak, strong).dense_weights == pytest.approx((0.1, 0.6))
 
-    def test_a_model_of_weight_nothing_gets_none(self):
-        assert EmbedderPair(Other("a", dense_weight=0.0), A).dense_weights == pytest.approx((0.0, 0.5))
-        assert EmbedderPair(Other("a", dense_weight=0.0), Other("b", dense_weight=0.0)).dense_weights == (0.0, 0.0)
+    @pytest.mark.parametrize(("own", "added"), [(0.6, 0.1), (0.95, 0.05), (1.0, 0.0)])
+    def test_the_other_one_adds_a_little_and_together_they_weigh_1_at_most(self, own, added):
+        pair = EmbedderPair(Other("a", dense_weight=own), Other("b", dense_weight=0.4))
+        assert pair.dense_weights == pytest.approx((own, added))
+
+    @pytest.mark.parametrize("other", [0.03, 0.0])
+    def test_a_model_of_less_weight_than_that_adds_its_own(self, other):
+        pair = EmbedderPair(Other("a", dense_weight=0.4), Other("b", dense_weight=other))
+        assert pair.dense_weights == pytest.approx((0.4, other))
 
 
 def test_a_failing_second_model_stores_nothing(tmp_path):

@@ -9,7 +9,9 @@ from retentive._validate import shown
 from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT, Embedder
 from retentive.embedders._single import is_weight, resolve_one
 
-_SHARPNESS = 5
+# What a weaker second model adds, and the most that both can weigh: the rest of a hybrid search is that of words.
+_ADDED = 0.1
+_MOST = 1.0
 
 
 class EmbedderPair:
@@ -21,14 +23,14 @@ class EmbedderPair:
 
     Args:
         first, second: embedders with different names.
-        dense_weights: the weight of each, of 0 to 1; None for the rule below.
+        dense_weights: the weight of each, of 0 to 1 and together at most 1; None for the rule below.
 
-    The weights, where none are given: together what the larger `dense_weight` of the two is, shared in proportion to
-    the fifth powers of both. Equal ones get half each; 0.6 and 0.5 (an ONNX model and the static one) get 0.43 and
-    0.17.
+    The weights, where none are given, are made of the embedders' own `dense_weight`. Equal ones share it, half each.
+    Else the larger keeps its own and the other one adds 0.1 (or its own, where that is less), so an ONNX model (0.6)
+    with the static one (0.5) has 0.6 and 0.1.
 
     Raises:
-        ConfigurationError: both have one name, or the weights are no two numbers of 0 to 1.
+        ConfigurationError: both have one name, or the weights are no two such numbers.
 
     >>> from retentive.embedders import HashEmbedder
     >>> pair = EmbedderPair(HashEmbedder(64), HashEmbedder(32))
@@ -73,23 +75,18 @@ def dense_weight_of(embedder: Embedder) -> float:
 
 
 def _default(first: Embedder, second: Embedder) -> tuple[float, float]:
-    weights = [dense_weight_of(first), dense_weight_of(second)]
-    powers = [weight**_SHARPNESS for weight in weights]
-    if not any(powers):
-        return 0.0, 0.0
-    share = powers[0] / sum(powers)
-    return max(weights) * share, max(weights) * (1 - share)
+    weights = dense_weight_of(first), dense_weight_of(second)
+    if weights[0] == weights[1]:
+        return weights[0] / 2, weights[1] / 2
+    added = min(_ADDED, *weights, _MOST - max(weights))
+    return (weights[0], added) if weights[0] > weights[1] else (added, weights[1])
 
 
 def _checked(weights: object) -> tuple[float, float]:
-    if (
-        isinstance(weights, Sequence)
-        and not isinstance(weights, str)
-        and len(weights) == 2
-        and all(map(is_weight, weights))
-    ):
-        return float(weights[0]), float(weights[1])
+    given = list(weights) if isinstance(weights, Sequence) and not isinstance(weights, str) else []
+    if len(given) == 2 and all(map(is_weight, given)) and sum(given) <= _MOST:
+        return float(given[0]), float(given[1])
     raise ConfigurationError(
-        f"dense_weights is {shown(weights)}, expected two numbers of 0 to 1",
+        f"dense_weights is {shown(weights)}, expected two numbers of 0 to 1, together at most 1",
         hint="leave it out for the default weights",
     )

@@ -57,7 +57,7 @@ impl Search<'_> {
         let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
         let ranges: Vec<Range> = columns.cosines.iter().map(|cosines| Range::of(cosines)).collect();
         let mut ranked = Ranked::default();
-        for (row, similarities, index) in self.rows(view, &gathered, &pooled)? {
+        for Hit { row, similarities, index } in self.hits(view, &gathered, &pooled)? {
             let similarity = similarities.first().copied().flatten();
             let part = |name: &str| {
                 let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
@@ -90,19 +90,19 @@ impl Search<'_> {
         parts.map(|((range, cosine), weight)| cosine.map_or(0.0, |cosine| weight * range.scale(cosine))).collect()
     }
 
-    /// The rows of the pool, each with its exact similarity by each model and its index in S.
-    fn rows(&self, view: &View, gathered: &Gathered, pooled: &[u32]) -> Result<Vec<(Row, Vec<Option<f32>>, u32)>> {
+    /// The rows of the pool.
+    fn hits(&self, view: &View, gathered: &Gathered, pooled: &[u32]) -> Result<Vec<Hit>> {
         let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
         if self.request.vectors.is_empty() {
             let rows = view.tx.rows(&seqs)?.into_iter().zip(pooled);
-            return Ok(rows.map(|(row, index)| (row, Vec::new(), *index)).collect());
+            return Ok(rows.map(|(row, index)| Hit { row, similarities: Vec::new(), index: *index }).collect());
         }
         let rows = view.tx.rows_with_vectors(&seqs)?.into_iter().zip(pooled);
         let exact = |vectors: &[Vector]| {
             let queries = self.request.vectors.iter().enumerate();
             queries.map(|(slot, query)| best_cosine(slot, query, vectors)).collect()
         };
-        Ok(rows.map(|((row, vectors), index)| (row, exact(&vectors), *index)).collect())
+        Ok(rows.map(|((row, vectors), index)| Hit { row, similarities: exact(&vectors), index: *index }).collect())
     }
 
     /// What can be a hit at all: in `dense` what has vectors, in `lexical` (and without a vector) what shares a word.
@@ -138,6 +138,15 @@ impl Search<'_> {
         let below = ranked.memories.split_off(within_gap(&scores, gap));
         ranked.below_gap = below.into_iter().map(|memory| memory.id).collect();
     }
+}
+
+/// A row of the pool.
+struct Hit {
+    row: Row,
+    /// The exact cosine by each model; `None` where the memory has no vector of it.
+    similarities: Vec<Option<f32>>,
+    /// Its index in S.
+    index: u32,
 }
 
 /// Least and largest cosine of S.
