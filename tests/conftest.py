@@ -4,7 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -135,3 +135,28 @@ def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]
         return told.splitlines()
 
     return run
+
+
+FIND = """
+needles = [bytes.fromhex(line) for line in sys.stdin.read().split()]
+for name in sorted(os.listdir(folder)):
+    if name.startswith("test.db"):
+        content = open(f"{folder}/{name}", "rb").read()
+        for needle in needles:
+            if needle in content:
+                tell(name, needle)
+"""
+
+
+@pytest.fixture
+def found(start: Callable[..., subprocess.Popen[str]]) -> Callable[[Iterable[str | bytes]], list[str]]:
+    """Which of these are in the files: searched by another process, since only SQLite may open them here."""
+
+    def found(needles: Iterable[str | bytes]) -> list[str]:
+        child = start(FIND)
+        raw = [needle if isinstance(needle, bytes) else needle.encode() for needle in needles]
+        told, error = child.communicate("\n".join(needle.hex() for needle in raw), timeout=60)
+        assert child.returncode == 0, error
+        return told.splitlines()
+
+    return found

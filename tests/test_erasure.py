@@ -9,16 +9,6 @@ import pytest
 
 from retentive import KINDS, Collection, ConflictError
 
-FIND = """
-needles = [bytes.fromhex(line) for line in sys.stdin.read().split()]
-for name in sorted(os.listdir(folder)):
-    if name.startswith("test.db"):
-        content = open(f"{folder}/{name}", "rb").read()
-        for needle in needles:
-            if needle in content:
-                tell(name, needle)
-"""
-
 READER = """
 import sqlite3
 held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
@@ -30,20 +20,6 @@ held.execute("COMMIT")
 tell("done")
 wait()
 """
-
-
-@pytest.fixture
-def found(start):
-    """Which of these are in the files: searched by another process, since only SQLite may open them here."""
-
-    def found(needles):
-        child = start(FIND)
-        raw = [needle if isinstance(needle, bytes) else needle.encode() for needle in needles]
-        told, error = child.communicate("\n".join(needle.hex() for needle in raw), timeout=60)
-        assert child.returncode == 0, error
-        return told.splitlines()
-
-    return found
 
 
 def word(seed):

@@ -142,6 +142,7 @@ CALLS = {
     "sessions": lambda db: db.sessions(),
     "users": lambda db: db.users(),
     "clear": lambda db: db.clear(),
+    "reembed": lambda db: db.reembed("static"),
     "stats": lambda db: db.stats(),
     "warmup": lambda db: db.warmup(),
 }

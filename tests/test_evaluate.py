@@ -11,7 +11,7 @@ from retentive.embedders import HashEmbedder
 from retentive.evaluate import Run, Settings, Way, figures, locomo, longmemeval, markdown, measure, measure_runs, ways
 from retentive.evaluate.__main__ import main
 from retentive.evaluate.conversations import DataError
-from retentive.evaluate.embedder import TokenVectors, embedder_for
+from retentive.evaluate.embedder import TokenVectors, embedder_for, embedder_or_pair_for
 from retentive.evaluate.progress import Progress
 from retentive.evaluate.surroundings import installed_version
 from retentive.evaluate.tables import grid
@@ -410,6 +410,29 @@ def test_signals_are_read_from_the_command_line(locomo_file, tmp_path):
 
 def test_embedder_hash_takes_a_dimension():
     assert embedder_for("hash:32").dimension == 32
+
+
+def test_two_embedders_in_one_collection_are_written_with_a_plus(locomo_file, tmp_path):
+    out = tmp_path / "figures.json"
+    arguments = ["locomo", "--data", str(locomo_file), "--embedder", "hash:64+hash:32", "hash:64"]
+    assert main([*arguments, "--json", str(out)]) == 0
+    pair, one = [run["embedder"] for run in json.loads(out.read_text(encoding="utf-8"))["runs"]]
+    assert (pair["name"], pair["dimension"]) == ("hash-64 + hash-32", "64 + 32")
+    assert (one["name"], one["dimension"]) == ("hash-64", 64)
+    assert pair["milliseconds"] > 0
+
+
+@pytest.mark.parametrize("spec", ["hash+hash", "hash:1+hash:2+hash:3", "hash+nothing", "hash+"])
+def test_no_pair_of_embedders_is_refused(spec):
+    with pytest.raises(ValueError, match=r"expected|no embedder"):
+        embedder_or_pair_for(spec)
+
+
+def test_a_path_with_a_plus_is_one_embedder(tmp_path):
+    folder = tmp_path / "a+b"
+    folder.mkdir()
+    with pytest.raises(ValueError, match=r"a\+b"):  # there is no model in it
+        embedder_or_pair_for(str(folder))
 
 
 @pytest.mark.shared

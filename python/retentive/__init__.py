@@ -53,7 +53,15 @@ from retentive._errors import (
     VersionError,
 )
 from retentive._results import ConsolidationReport, Result, Results
-from retentive.embedders import AsyncEmbedder, CallableEmbedder, Embedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
+from retentive.embedders import (
+    AsyncEmbedder,
+    CallableEmbedder,
+    Embedder,
+    EmbedderPair,
+    HashEmbedder,
+    OnnxEmbedder,
+    StaticEmbedder,
+)
 from retentive.memory import ConversationMemory, feedback_score
 
 __all__ = [
@@ -90,6 +98,7 @@ __all__ = [
     "DimensionError",
     "Embedder",
     "EmbedderError",
+    "EmbedderPair",
     "FingerprintError",
     "FullError",
     "HashEmbedder",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive._steps import Steps
@@ -48,9 +49,16 @@ class Bulk:
         self._total = total
         self._progress = progress
 
-    def commit(self, items: Sequence[Item], now: int) -> None:
-        """Store items in one transaction."""
-        self._engine.core.remember([item.memory for item in items], now, self.ids)
+    def commit(self, items: Sequence[Item], now: int, prepare: Callable[[], Steps[None]] | None = None) -> Steps[None]:
+        """Store items in one transaction. `prepare` runs before it, when the items have their vectors."""
+
+        def store(embedding: Embedding) -> Steps[None]:
+            yield from embed(embedding, items)
+            if prepare is not None:
+                yield from prepare()
+            self._engine.core.remember([item.memory for item in items], now, self.ids)
+
+        yield from self._engine.embedded(store)
         if self._progress is not None:
             self._progress(len(self.ids), self._total)
 
@@ -66,24 +74,29 @@ class Bulk:
             error.stored = count  # type: ignore[attr-defined]
 
 
-def embed(engine: Engine, items: Sequence[Item]) -> Steps[None]:
-    """Fill in the vectors: the given ones as they are, the others embedded in batches."""
-    given = [item.vector for item in items if item.vector is not None]
-    if given:
-        same_dimension(given)
-        engine.embedding.accept(len(given[0]))
-    for item in items:
-        if item.vector is not None:
-            item.memory["vectors"] = item.vector.reshape(1, -1)
-    missing = [item.memory for item in items if item.vector is None]
+def embed(embedding: Embedding, items: Sequence[Item]) -> Steps[None]:
+    """Fill in the vectors that are missing, or of another embedding: the given ones as they are, others in batches."""
+    given = [item for item in items if item.vector is not None and not item.memory["vectors"]]
+    vectors = [item.vector for item in given if item.vector is not None]
+    if vectors:
+        same_dimension(vectors)
+        embedding.accept(len(vectors[0]))
+        for item, vector in zip(given, vectors, strict=True):
+            item.memory["vectors"], item.memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
+    own = [item.memory for item in items if item.vector is None]
+    missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        vectors = yield from engine.embedding.documents([rendered(memory) for memory in batch])
-        for memory, parts in zip(batch, vectors, strict=True):
-            memory["vectors"] = parts
+        embedded = yield from embedding.documents([rendered(memory) for memory in batch])
+        for memory, parts in zip(batch, embedded, strict=True):
+            memory["vectors"], memory["model_epoch"] = parts, embedding.model_epoch
 
 
 def rendered(memory: NewMemory) -> str:
     """Return what is embedded: the text, after the speaker's name where it has one."""
-    name = memory["name"]
-    return memory["text"] if name is None else f"{name}: {memory['text']}"
+    return spoken(memory["text"], memory["name"])
+
+
+def spoken(text: str, name: str | None) -> str:
+    """Return a text after its speaker's name, where there is one."""
+    return text if name is None else f"{name}: {text}"

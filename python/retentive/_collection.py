@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
+from retentive import _clock, _documents, _json, _opening, _reading, _reembed, _search, _steps, _validate
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
@@ -14,7 +14,7 @@ from retentive._errors import ConfigurationError, InvalidInputError, NotFoundErr
 from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
-from retentive.embedders import resolve
+from retentive.embedders import only, resolve
 from retentive.memory import ConversationMemory
 from retentive.tokens import checked_counter
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retentive._bulk import Progress
-    from retentive.embedders import AsyncEmbedder, Embedder
+    from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
 class Collection(Conversation, CollectionTwins):
@@ -42,7 +42,8 @@ class Collection(Conversation, CollectionTwins):
         path: the folder of the file `<name>.db`; it is made if only its last part is missing. None keeps everything in
             memory.
         embedder: `"static"` for the model in the package, any `Embedder`, or, for the async twins alone, an
-            `AsyncEmbedder`.
+            `AsyncEmbedder`; or a list of two, the better one first: each memory has the vectors of both (see
+            `EmbedderPair`).
         token_counter: `str -> int`, for every budget; None for the built-in estimate.
         durability: `"full"`, what returned survives a power cut; `"normal"`, it survives a crash of the process.
         language: for stemming and stop words.
@@ -68,7 +69,7 @@ class Collection(Conversation, CollectionTwins):
         name: str,
         path: str | os.PathLike[str] | None = None,
         *,
-        embedder: str | Embedder | AsyncEmbedder = "static",
+        embedder: str | Embedder | AsyncEmbedder | EmbedderPair | Sequence[str | Embedder | AsyncEmbedder] = "static",
         token_counter: Callable[[str], int] | None = None,
         durability: str = "full",
         language: str = "english",
@@ -85,7 +86,7 @@ class Collection(Conversation, CollectionTwins):
         core, self._path = _opening.open_core(name, path, durability, language, cache_mb, busy_timeout_s, readonly)
         counter = None if token_counter is None else checked_counter(token_counter)
         self._name = name
-        embedding = Embedding(resolved, core, chosen=not isinstance(embedder, str))
+        embedding = Embedding(resolved, core, chosen=not isinstance(only(embedder), str))
         self._engine = Engine(core, embedding, counter, Pool(name))
         self._memory = ConversationMemory(self)
 
@@ -100,8 +101,8 @@ class Collection(Conversation, CollectionTwins):
         return self._path
 
     @property
-    def embedder(self) -> Embedder:
-        """The embedder."""
+    def embedder(self) -> Embedder | EmbedderPair:
+        """The embedder, or the pair of them."""
         return self._engine.embedding.embedder
 
     @property
@@ -184,7 +185,7 @@ class Collection(Conversation, CollectionTwins):
             metadata: a mapping a text, or None.
             ids: an id a text; None for a hash of the text, so that adding twice changes nothing. An id that a document
                 has is replaced.
-            vectors: `[len(texts), d]`, made elsewhere with the collection's embedder; None embeds here.
+            vectors: `[len(texts), d]`, made elsewhere with the collection's one embedder; None embeds here.
             progress: called with how many are stored and how many there are.
 
         Returns:
@@ -222,13 +223,14 @@ class Collection(Conversation, CollectionTwins):
         Args:
             query: a text; None searches by `vector`, or by `filter` alone, newest first.
             limit: how many at most; None for as many as fit the budget.
-            mode: `hybrid` (scores of 0 to 1), `dense` (the cosine) or `lexical` (BM25; also called `sparse`).
+            mode: `hybrid` (scores of 0 to 1), `dense` (the cosine, of two models the first one's) or `lexical` (BM25;
+                also called `sparse`).
             filter: conditions on metadata, decided before ranking.
             token_budget: how many tokens at most; the first result always ships.
             score_gap: keep what scores at least this fraction of the best; near 0.9 suits dense, 0.2 lexical.
             session: one session; None for all.
             user: whose; None for what has no user, `ANY` for everybody's.
-            vector: the query's vector, `[d]`, made elsewhere with the collection's embedder.
+            vector: the query's vector, `[d]`, made elsewhere with the collection's one embedder.
             max_distance: leave out what is further (1 - cosine); `"auto"` for the embedder's own noise floor. A number
                 needs something to measure from: a query in another mode than `lexical`, or a vector.
             explain: put the parts of the score into `_vx_scoring`.
@@ -275,7 +277,7 @@ class Collection(Conversation, CollectionTwins):
 
         Args:
             ids: the ids.
-            vectors: also their vectors, as `.vector`: the float32 that was given.
+            vectors: also their vectors, as `.vector`: the float32 that was given; of two models those of the first.
         """
         asked = _validate.memory_ids(ids)
         stored = self._engine.core.get(asked, _clock.now())
@@ -326,6 +328,47 @@ class Collection(Conversation, CollectionTwins):
     def clear(self) -> int:
         """Delete everything, for good; return how much there was."""
         return self._engine.core.clear()
+
+    def reembed(
+        self,
+        embedder: str | Embedder | AsyncEmbedder | EmbedderPair | Sequence[str | Embedder | AsyncEmbedder],
+        *,
+        progress: Progress | None = None,
+    ) -> int:
+        """Move the collection to other vectors: every memory and document is embedded anew with `embedder`.
+
+        Until the last moment the collection is read and written with the old vectors, by this and by other processes.
+        Then the new ones take their place at once, the old ones are overwritten in the file, and `db.embedder` is the
+        new one. Whoever still has the collection open with the old embedder gets `FingerprintError` from then on.
+
+        What is embedded is kept when the process is killed, the embedder raises or Ctrl-C comes: the same call goes on
+        from there, also after opening the collection with the new embedder. Moving to a third embedder gives up what
+        was begun, and so does moving to the embedder that the collection has. `stats()` says whether a move was begun
+        (`reembed_pending`) and how many memories have their new vectors (`reembedded`). Vectors that the caller made
+        are replaced too.
+
+        Args:
+            embedder: `"static"`, any `Embedder`, or a list of two, as for the collection itself.
+            progress: called after each 256 memories with how many have new vectors, and how many there are.
+
+        Returns:
+            How many were embedded by this call: 0 where the collection has this embedder already.
+
+        Raises:
+            EmbedderError: the embedder failed.
+            ConflictError: another call gave this move up, or began one to a third embedder.
+            BusyError: another process kept the file locked.
+            StoreError: the collection is read-only.
+
+        >>> from retentive.embedders import HashEmbedder
+        >>> db = Collection("chat", embedder=HashEmbedder(64))
+        >>> id = db.remember("I'd like the report as a PDF", session="u42")
+        >>> db.reembed(HashEmbedder(128))
+        1
+        >>> db.embedder.dimension
+        128
+        """
+        return self._run(_reembed.reembed(self._engine, embedder, progress))
 
     def stats(self) -> dict[str, Any]:
         """Return sizes and counts, by name."""

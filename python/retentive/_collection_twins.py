@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retentive._collection import Collection
     from retentive._engine import Engine
     from retentive._results import Result, Results
+    from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
 class CollectionTwins:
@@ -126,6 +127,15 @@ class CollectionTwins:
     async def aclear(self) -> int:
         """Do what `clear` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).clear)
+
+    async def areembed(
+        self,
+        embedder: str | Embedder | AsyncEmbedder | EmbedderPair | Sequence[str | Embedder | AsyncEmbedder],
+        *,
+        progress: Progress | None = None,
+    ) -> int:
+        """Do what `reembed` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).reembed, embedder, progress=progress)
 
     async def astats(self) -> dict[str, Any]:
         """Do what `stats` does, without blocking the event loop."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from retentive._bulk import Progress
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive.memory import ConversationMemory
@@ -143,13 +144,15 @@ def _next_batch(engine: Engine, request: Request, report: ConsolidationReport, e
 def _commit(
     engine: Engine, settings: ConversationMemory, request: Request, turns: list[_core.Memory], facts: list[Fact]
 ) -> Steps[tuple[list[str], int] | None]:
-    vectors = yield from engine.embedding.documents([fact.text for fact in facts])
-    rows: list[tuple[NewMemory, list[str]]] = []
-    for fact, parts in zip(facts, vectors, strict=True):
-        row = _row(settings, request, fact)
-        row["vectors"] = parts
-        rows.append((row, [turn.id for turn in fact.turns]))
-    return engine.core.commit_consolidation([turn.id for turn in turns], rows, request.delete, request.now)
+    rows = [(_row(settings, request, fact), [turn.id for turn in fact.turns]) for fact in facts]
+
+    def store(embedding: Embedding) -> Steps[tuple[list[str], int] | None]:
+        vectors = yield from embedding.documents([fact.text for fact in facts])
+        for (row, _), parts in zip(rows, vectors, strict=True):
+            row["vectors"], row["model_epoch"] = parts, embedding.model_epoch
+        return engine.core.commit_consolidation([turn.id for turn in turns], rows, request.delete, request.now)
+
+    return (yield from engine.embedded(store))
 
 
 def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemory:
@@ -168,7 +171,8 @@ def _row(settings: ConversationMemory, request: Request, fact: Fact) -> NewMemor
         "ts": ts,
         "expires": _times.expiry(ts, settings.ttl_of(kind)),
         "metadata": None,
-        "vectors": None,
+        "vectors": (),
+        "model_epoch": None,
         "judge": None,
         "supersedes": (),
         "replace": False,

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from retentive import _clock, _reading, _times, _validate
-from retentive._recall import RecallOptions, recall_request
+from retentive._recall import RecallOptions, embedded, recall_request
 from retentive._results import Dropped, Result
 from retentive.embedders import StaticEmbedder
 
 if TYPE_CHECKING:
     from retentive import _core
     from retentive._constants import User
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import ContextRequest, Excerpts, RecallRequest
     from retentive._steps import Steps
@@ -106,14 +107,16 @@ def context(
     session, user = _validate.session(session), _validate.owner(user)
     token_budget = _validate.integer("token_budget", token_budget)
     reach_session = session if user is None else None  # with a user: everything the user owns
-    recall = yield from recall_request(engine, settings, query, user, reach_session, limit, token_budget, now, options)
-    excerpts = _excerpts(engine, excerpt, recall)
-    request: ContextRequest = {
-        "recall": recall,
-        "recent_session": session,
-        "recent_turns": _recent(recent_turns, settings),
-    }
-    block = _packed(engine, engine.core.context(request), recall, session, excerpts)
+    checked = recall_request(settings, query, user, reach_session, limit, token_budget, now, options)
+    recent = _recent(recent_turns, settings)
+
+    def pack(embedding: Embedding) -> Steps[ContextBlock]:
+        recall = yield from embedded(checked, embedding, settings)
+        excerpts = _excerpts(embedding, excerpt, recall)
+        request: ContextRequest = {"recall": recall, "recent_session": session, "recent_turns": recent}
+        return _packed(engine, engine.core.context(request), recall, session, excerpts)
+
+    block = yield from engine.embedded(pack)
     found = (*block.pinned, *block.recent, *block.retrieved)
     _reading.log("context", found, token_budget, _clock.milliseconds_since(start))
     return block
@@ -154,7 +157,7 @@ def _packed(
     )
 
 
-def _excerpts(engine: Engine, excerpt: object, recall: RecallRequest) -> Excerpts | None:
+def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> Excerpts | None:
     """Return how to excerpt.
 
     Sentences are compared by the static model whatever the collection's embedder: its vectors take microseconds, and
@@ -163,10 +166,11 @@ def _excerpts(engine: Engine, excerpt: object, recall: RecallRequest) -> Excerpt
     if excerpt is None:
         return None
     length = None if excerpt == "auto" else _validate.integer("excerpt", excerpt, at_least=1)
-    own = isinstance(engine.embedding.embedder, StaticEmbedder)
+    terms = zip(embedding.models, recall["query_terms"], strict=False)  # none in lexical mode
+    known = (terms for model, terms in terms if isinstance(model, StaticEmbedder))
     return {
         "length": length,
         "query": recall["query"],
-        "query_terms": recall["query_terms"] if own else None,
+        "query_terms": next(known, None),
         "model": None if recall["mode"] == "lexical" else StaticEmbedder(),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _ids, _json, _validate
-from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
+from retentive._bulk import TRANSACTION, Bulk, Item, Progress
 from retentive._constants import DOCUMENT
 from retentive._errors import InvalidInputError
 from retentive._steps import CHECKPOINT, Steps
@@ -35,8 +35,7 @@ def add(
     with Bulk(engine, len(items), progress) as bulk:
         for start in range(0, len(items), TRANSACTION):
             chunk = items[start : start + TRANSACTION]
-            yield from embed(engine, chunk)
-            bulk.commit(chunk, _clock.now())
+            yield from bulk.commit(chunk, _clock.now())
             yield CHECKPOINT
     return bulk.ids
 
@@ -71,7 +70,8 @@ def _document(name: str, text: str, metadata: Mapping[str, Any] | None, now: int
         "ts": now,
         "expires": None,
         "metadata": _json.metadata_text(metadata),
-        "vectors": None,
+        "vectors": (),
+        "model_epoch": None,
         "judge": None,
         "supersedes": (),
         "replace": True,

@@ -1,4 +1,4 @@
-"""Where texts become vectors: the embedder, resolved when first needed and held to what the store was made with."""
+"""Where texts become vectors: the embedder, or two, held to what the store was made with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from retentive import _parts
-from retentive._errors import DimensionError
-from retentive.embedders import Embedder, checked_documents, checked_parts, checked_query, checked_query_terms
+from retentive._errors import DimensionError, FingerprintError, InvalidInputError
+from retentive.embedders import (
+    Embedder,
+    EmbedderPair,
+    checked_documents,
+    checked_parts,
+    checked_query,
+    checked_query_terms,
+    dense_weight_of,
+    models_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,123 +25,230 @@ if TYPE_CHECKING:
     from retentive._requests import Parts, QueryTerms, Vector
     from retentive._steps import Steps
 
-# Fixed for ever: the store keeps the embedder's vector for it.
+# Fixed for ever: the store keeps each embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."
-DEFAULT_DENSE_WEIGHT = 0.5
 GIVEN = "given-vectors"  # the name of a model nobody told us
 
 
 class Embedding:
-    """The embedder of one collection. No lock is held while it runs."""
+    """The embedder of one collection, or its two. No lock is held while one runs.
 
-    def __init__(self, embedder: Embedder, core: Core, *, chosen: bool) -> None:
+    `models` are in the order of the collection. What is of each model stands in a list of that order.
+    """
+
+    def __init__(self, embedder: Embedder | EmbedderPair, core: Core, *, chosen: bool) -> None:
         self._embedder = embedder
         self._chosen = chosen
         self._core = core
-        self._bound = False
+        self._probes: list[Vector] | None = None
+        self._bound: int | None = None  # the model epoch in which the embedder was found to be the collection's
+        self._empty: int | None = None  # that of a collection without a model
+        self._given: int | None = None  # that of the caller's own vectors
 
     @property
-    def embedder(self) -> Embedder:
-        """The embedder itself."""
+    def model_epoch(self) -> int | None:
+        """What goes with the vectors made here: the core refuses them when the collection has other models by then."""
+        return self._empty if self._bound is None else self._bound
+
+    @property
+    def given_epoch(self) -> int | None:
+        """What goes with vectors that the caller made, as `model_epoch`."""
+        return self._given
+
+    @property
+    def embedder(self) -> Embedder | EmbedderPair:
+        """What was resolved."""
         return self._embedder
 
     @property
-    def dense_weight(self) -> float:
-        """The weight of the cosine against the lexical score."""
-        weight = self._number("dense_weight")
-        return DEFAULT_DENSE_WEIGHT if weight is None else weight
+    def models(self) -> tuple[Embedder, ...]:
+        """The one embedder, or both of a pair."""
+        return models_of(self._embedder)
+
+    @property
+    def dense_weights(self) -> tuple[float, ...]:
+        """The weight of each model's cosine; their sum is that of the dense signal."""
+        embedder = self._embedder
+        return embedder.dense_weights if isinstance(embedder, EmbedderPair) else (dense_weight_of(embedder),)
 
     @property
     def refusal_floor(self) -> float | None:
-        """What a query must reach to be answered at all, None where not known."""
-        return self._number("refusal_floor")
+        """What a query must reach, by the first model, to be answered at all; None where not known."""
+        return _number(self.models[0], "refusal_floor")
 
     @property
     def noise_floor(self) -> float | None:
-        """The cosine that unrelated pairs stay below, None where not known."""
-        return self._number("noise_floor")
+        """The cosine that unrelated pairs stay below, by the first model; None where not known."""
+        return _number(self.models[0], "noise_floor")
 
-    def documents(self, texts: Sequence[str]) -> Steps[list[Parts]]:
-        """Return the vectors `[parts, d]` of each text, for storing."""
+    def documents(self, texts: Sequence[str]) -> Steps[list[list[Parts]]]:
+        """Return the vectors of each text, for storing: `[parts, d]` of each model."""
         if not texts:
             return []
         yield from self._bind()
-        parts_of = yield from checked_parts(self._embedder, texts)
-        if parts_of is not None:
-            return parts_of
-        split = [_parts.split(text, self._window, self._part_tokens) for text in texts]
-        rows = yield from checked_documents(self._embedder, [part for parts in split for part in parts])
-        starts = [0]
-        for parts in split:
-            starts.append(starts[-1] + len(parts))
-        return [rows[start:end] for start, end in pairwise(starts)]
+        return (yield from self.parts(texts))
 
-    def query(self, text: str) -> Steps[Vector]:
-        """Return the vector `[d]` of a query.
+    def parts(self, texts: Sequence[str]) -> Steps[list[list[Parts]]]:
+        """Return the vectors of each text, `[parts, d]` of each model, whatever the collection's models are."""
+        each: list[list[Parts]] = []
+        for model in self.models:
+            each.append((yield from _documents(model, texts)))  # noqa: PERF401 - no `yield` in those
+        return [list(parts) for parts in zip(*each, strict=True)]
+
+    def query(self, text: str) -> Steps[list[Vector]]:
+        """Return each model's vector `[d]` of a query.
 
         One longer than the window is the mean direction of its first and its last sentence, unless the embedder cuts
         texts itself.
         """
-        if not self._bound and self._core.model() is not None:
-            yield from self._bind()  # without a model nothing is compared, and a read writes nothing
-        cuts_itself = getattr(self._embedder, "embed_parts", None) is not None
-        parts = [text] if cuts_itself else _parts.ends(text, self._window)
-        if len(parts) == 1:
-            return (yield from checked_query(self._embedder, text))
-        import numpy as np
+        if self._bound is None:
+            self._empty = self._core.model_epoch()  # first: a model that comes meanwhile changes it
+            if self._core.models():
+                yield from self._bind()  # without a model nothing is compared, and a read writes nothing
+        vectors: list[Vector] = []
+        for model in self.models:
+            vectors.append((yield from _query(model, text)))  # noqa: PERF401 - no `yield` in those
+        return vectors
 
-        each: list[Vector] = []
-        for part in parts:
-            each.append((yield from checked_query(self._embedder, part)))  # noqa: PERF401 - no `yield` in those
-        rows = np.stack(each)
-        mean = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0, dtype=np.float32)
-        vector: Vector = mean if mean.any() else rows[0]
-        return vector
-
-    def query_terms(self, text: str) -> Steps[QueryTerms | None]:
-        """Return each token's vector and its characters, None where the embedder does not tell them."""
-        return (yield from checked_query_terms(self._embedder, text))
+    def query_terms(self, text: str) -> Steps[list[QueryTerms | None]]:
+        """Return each token's vector and its characters, None for a model that does not tell them."""
+        terms: list[QueryTerms | None] = []
+        for model in self.models:
+            terms.append((yield from checked_query_terms(model, text)))  # noqa: PERF401 - no `yield` in those
+        return terms
 
     def accept(self, dimension: int) -> None:
-        """Hold vectors that the caller made to the collection's model, which they are taken to come from.
+        """Hold vectors that the caller made for storing to the collection's model, which they are taken to come from.
 
         Raises:
+            InvalidInputError: the collection has two models.
             DimensionError: the collection's vectors have another dimension.
         """
-        model = self._core.model()
-        if model is not None:
-            name = model[0]
-        elif not self._chosen and dimension != self._embedder.dimension:
+        known = self._known()
+        if known is not None and known != self._core.model_epoch():
+            self._given = known  # of a model that the collection no longer has: the core refuses them
+            return
+        found = self._one_model()
+        embedder = self.models[0]
+        if found:
+            name = found[0][0]
+        elif not self._chosen and dimension != embedder.dimension:
             name = GIVEN  # nobody chose an embedder, so the vectors are of a model we do not know
         else:
-            name = self._embedder.name
-            if dimension != self._embedder.dimension:
-                raise _wrong_dimension(self._embedder, dimension)
-        self._core.bind_model(name, dimension, None)
+            name = embedder.name
+            if dimension != embedder.dimension:
+                raise _wrong_dimension(embedder, dimension)
+        epoch = self._core.bind_models([(name, dimension, None)])
+        if self._given is None:
+            self._given = epoch if known is None else known
+
+    def accept_query(self) -> int:
+        """Return what goes with a query vector that the caller made: it is taken to be of the collection's model.
+
+        Which one that is, the first of the caller's vectors decides.
+
+        Raises:
+            InvalidInputError: the collection has two models.
+        """
+        epoch, known = self._core.model_epoch(), self._known()
+        if known is not None and known != epoch:
+            return known
+        if not self._one_model():
+            return epoch
+        if self._given is None:
+            self._given = epoch
+        return self._given
+
+    def begin_move(self) -> Steps[tuple[int, int, int] | None]:
+        """Begin or go on with the move of the collection to this embedder; see `Core.begin_reembed`."""
+        return self._core.begin_reembed((yield from self._described()))
+
+    def moved(self, epoch: int) -> None:
+        """Take note that the collection has this embedder now."""
+        self._bound = epoch
+
+    def rebound(self) -> Steps[bool]:
+        """Return whether the collection's models changed since they were compared, and are this embedder's again."""
+        described = yield from self._described()
+        try:
+            epoch = self._core.bind_models(described)
+        except (FingerprintError, DimensionError):
+            return False
+        changed = epoch != self._bound
+        if self._given == self._bound:
+            self._given = None
+        self._bound = epoch
+        return changed
+
+    def _known(self) -> int | None:
+        return self._bound if self._given is None else self._given
+
+    def _one_model(self) -> list[tuple[str, int]]:
+        """Refuse a vector that the caller made where there are two models; return the collection's."""
+        found = self._core.models()
+        names = [name for name, _ in found] if len(found) > 1 else [model.name for model in self.models]
+        if len(names) > 1:
+            raise InvalidInputError(
+                f"a vector is given, but the collection has two models ({' + '.join(names)}), expected none: leave it "
+                "out and both are made here, or keep given vectors in a collection with one embedder"
+            )
+        return found
 
     def warm(self) -> Steps[None]:
-        """Load the model."""
+        """Load the models."""
         yield from self.query(PROBE)
 
     def _bind(self) -> Steps[None]:
-        if not self._bound:
-            probes = yield from checked_documents(self._embedder, [PROBE])
-            self._core.bind_model(self._embedder.name, self._embedder.dimension, probes[0])
-            self._bound = True
+        if self._bound is None:
+            self._bound = self._core.bind_models((yield from self._described()))
 
-    @property
-    def _window(self) -> int | None:
-        window: int | None = getattr(self._embedder, "window", None)
-        return window
+    def _described(self) -> Steps[list[tuple[str, int, Vector]]]:
+        """Return name, dimension and probe vector of each model."""
+        if self._probes is None:
+            probes: list[Vector] = []
+            for model in self.models:
+                probes.append((yield from checked_documents(model, [PROBE]))[0])  # noqa: PERF401 - no `yield` in those
+            self._probes = probes
+        return [(model.name, model.dimension, probe) for model, probe in zip(self.models, self._probes, strict=True)]
 
-    @property
-    def _part_tokens(self) -> int | None:
-        tokens: int | None = getattr(self._embedder, "part_tokens", None)
-        return tokens
 
-    def _number(self, attribute: str) -> float | None:
-        value = getattr(self._embedder, attribute, None)
-        return None if value is None else float(value)
+def _documents(model: Embedder, texts: Sequence[str]) -> Steps[list[Parts]]:
+    parts_of = yield from checked_parts(model, texts)
+    if parts_of is not None:
+        return parts_of
+    window, part_tokens = _whole(model, "window"), _whole(model, "part_tokens")
+    split = [_parts.split(text, window, part_tokens) for text in texts]
+    rows = yield from checked_documents(model, [part for parts in split for part in parts])
+    starts = [0]
+    for parts in split:
+        starts.append(starts[-1] + len(parts))
+    return [rows[start:end] for start, end in pairwise(starts)]
+
+
+def _query(model: Embedder, text: str) -> Steps[Vector]:
+    cuts_itself = getattr(model, "embed_parts", None) is not None
+    parts = [text] if cuts_itself else _parts.ends(text, _whole(model, "window"))
+    if len(parts) == 1:
+        return (yield from checked_query(model, text))
+    import numpy as np
+
+    each: list[Vector] = []
+    for part in parts:
+        each.append((yield from checked_query(model, part)))  # noqa: PERF401 - no `yield` in those
+    rows = np.stack(each)
+    mean = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0, dtype=np.float32)
+    vector: Vector = mean if mean.any() else rows[0]
+    return vector
+
+
+def _whole(model: Embedder, attribute: str) -> int | None:
+    value: int | None = getattr(model, attribute, None)
+    return value
+
+
+def _number(model: Embedder, attribute: str) -> float | None:
+    value = getattr(model, attribute, None)
+    return None if value is None else float(value)
 
 
 def _wrong_dimension(embedder: Embedder, got: int) -> DimensionError:

@@ -3,25 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from retentive._constants import ANY, User
+from retentive._errors import FingerprintError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from retentive._core import Core
     from retentive._embedding import Embedding
     from retentive._pool import Pool
     from retentive._requests import Counter, Reach
+    from retentive._steps import Steps
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Engine:
-    """One open collection, without its defaults."""
+    """One open collection, without its defaults.
+
+    Attributes:
+        core: the open file.
+        embedding: where texts become vectors; another one after `reembed`.
+        counter: the caller's token counter.
+        pool: the threads of the async twins.
+        target: what `embedding` will be when a move that runs now is done.
+    """
 
     core: Core
     embedding: Embedding
     counter: Counter | None
     pool: Pool
+    target: Embedding | None = None
+
+    def embedded(self, step: Callable[[Embedding], Steps[T]]) -> Steps[T]:
+        """Run a step that embeds texts and hands the vectors to the core.
+
+        The core refuses them when the collection was moved to other vectors in between. If the collection's own
+        embedder is known by then, as where another thread moved it, the step runs again with that.
+        """
+        while True:
+            embedding = self.embedding
+            try:
+                return (yield from step(embedding))
+            except FingerprintError:
+                if not (yield from self._follow(embedding)):
+                    raise
+
+    def _follow(self, embedding: Embedding) -> Steps[bool]:
+        """Return whether there is something else to try than what `embedding` does, or it may be tried again."""
+        if self.embedding is not embedding:
+            return True
+        target = self.target
+        if target is not None and (yield from target.rebound()):
+            self.embedding = target
+            return True
+        return (yield from embedding.rebound())
 
 
 def reach(user: User, session: str | None) -> Reach:

@@ -9,6 +9,7 @@ from retentive._constants import DOCUMENT, FACT, PINNED
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import Correction
     from retentive._steps import Steps
@@ -33,16 +34,22 @@ def feedback(
     if outcome != "corrected":
         raise InvalidInputError(f'a correction comes with outcome {outcome!r}, expected "corrected"')
     _validate.text(correction, "correction")
-    (vectors,) = yield from engine.embedding.documents([correction])
     new: Correction = {
         "id": _ids.memory_id(),
         "text": correction,
         "ts": ts,
-        "vectors": vectors,
+        "vectors": (),
+        "model_epoch": None,
         "expires": {
             FACT: _times.expiry(ts, settings.ttl_of(FACT)),
             PINNED: _times.expiry(ts, settings.ttl_of(PINNED)),
             DOCUMENT: None,
         },
     }
-    return engine.core.feedback(id, outcome, ts, new, now)
+
+    def store(embedding: Embedding) -> Steps[str | None]:
+        (new["vectors"],) = yield from embedding.documents([correction])
+        new["model_epoch"] = embedding.model_epoch
+        return engine.core.feedback(id, outcome, ts, new, now)
+
+    return (yield from engine.embedded(store))

@@ -56,7 +56,8 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
         return
     candidates = engine.core.judge_candidates(
         memory["text"],
-        None if vectors is None else vectors[0],
+        vectors[0][0] if vectors else None,
+        memory["model_epoch"],
         memory["user"],
         memory["session"],
         settings.judge_candidates,

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from retentive import _clock, _json, _times, _validate
 from retentive._constants import KINDS, User
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from retentive._embedding import Embedding
     from retentive._requests import RecallRequest
     from retentive._results import Results
     from retentive._steps import Steps
@@ -47,8 +48,12 @@ def recall(
     """Recall within a limit and a budget; see `Collection.recall`."""
     start = _clock.stopwatch()
     session, user = _validate.session(session), _validate.user(user)
-    request = yield from recall_request(engine, settings, query, user, session, limit, token_budget, now, options)
-    ranked = engine.core.recall(request)
+    request = recall_request(settings, query, user, session, limit, token_budget, now, options)
+
+    def find(embedding: Embedding) -> Steps[Ranked]:
+        return engine.core.recall((yield from embedded(request, embedding, settings)))
+
+    ranked = yield from engine.embedded(find)
     return selected(
         engine,
         ranked,
@@ -62,7 +67,6 @@ def recall(
 
 
 def recall_request(
-    engine: Engine,
     settings: ConversationMemory,
     query: str,
     user: User,
@@ -71,8 +75,8 @@ def recall_request(
     token_budget: int | None,
     now: _times.Instant | None,
     options: RecallOptions,
-) -> Steps[RecallRequest]:
-    """Return the request, everything checked and the query embedded."""
+) -> RecallRequest:
+    """Return the request, everything checked; the query is not embedded yet."""
     _validate.text(query, "query")
     limit, token_budget = limits(limit, token_budget)
     mode = mode_of(options.get("mode"))
@@ -81,8 +85,9 @@ def recall_request(
         min_relevance = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
     request: RecallRequest = {
         "query": query,
-        "vector": None,
-        "query_terms": None,
+        "vectors": (),
+        "query_terms": (),
+        "model_epoch": None,
         "reach": reach(user, session),
         "limit": limit,
         "token_budget": token_budget,
@@ -96,15 +101,25 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
         "refusal_floor": 0.0 if min_relevance == "auto" else None,
-        "settings": settings.native(DEFAULT_DENSE_WEIGHT),
+        "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
     if mode == "lexical" and request["min_relevance"] is not None:
         raise InvalidInputError(
             f'min_relevance is {min_relevance} in mode "lexical", which takes no similarities, expected "auto" or None'
         )
-    if mode != "lexical":  # which never touches the embedder
-        request["vector"] = yield from engine.embedding.query(query)
-        request["query_terms"] = yield from engine.embedding.query_terms(query)
-        request["settings"] = settings.native(engine.embedding.dense_weight)
-        request["refusal_floor"] = engine.embedding.refusal_floor if min_relevance == "auto" else None
     return request
+
+
+def embedded(request: RecallRequest, embedding: Embedding, settings: ConversationMemory) -> Steps[RecallRequest]:
+    """Return the request with its query embedded."""
+    if request["mode"] == "lexical":  # which never touches the embedder
+        return request
+    refuses = request["refusal_floor"] is not None
+    return {
+        **request,
+        "vectors": (yield from embedding.query(request["query"])),
+        "query_terms": (yield from embedding.query_terms(request["query"])),
+        "model_epoch": embedding.model_epoch,
+        "settings": settings.native(embedding.dense_weights),
+        "refusal_floor": embedding.refusal_floor if refuses else None,
+    }

@@ -12,6 +12,7 @@ from retentive._errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._requests import NewMemory
     from retentive._steps import Steps
@@ -25,11 +26,16 @@ def remember(engine: Engine, settings: ConversationMemory, check: bool | None, f
     judged = _judge.wanted(settings, memory["kind"], check)
     if judged:
         yield from _judge.announced(settings)
-    (memory["vectors"],) = yield from engine.embedding.documents([rendered(memory)])
-    if judged:
-        yield from _judge.apply(engine, settings, memory, now)
     ids: list[str] = []
-    engine.core.remember([memory], now, ids)
+
+    def store(embedding: Embedding) -> Steps[None]:
+        (memory["vectors"],) = yield from embedding.documents([rendered(memory)])
+        memory["model_epoch"] = embedding.model_epoch
+        if judged:
+            yield from _judge.apply(engine, settings, memory, now)
+        engine.core.remember([memory], now, ids)
+
+    yield from engine.embedded(store)
     return ids[0]
 
 
@@ -68,7 +74,8 @@ def new_memory(
         "ts": ts,
         "expires": _times.expiry(ts, days),
         "metadata": _json.metadata_text(metadata),
-        "vectors": None,
+        "vectors": (),
+        "model_epoch": None,
         "judge": None,
         "supersedes": (),
         "replace": False,

@@ -12,6 +12,7 @@ from retentive._errors import InvalidInputError
 from retentive._remember_many import checked
 
 if TYPE_CHECKING:
+    from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._steps import Steps
     from retentive.memory import ConversationMemory
@@ -32,8 +33,12 @@ def replace_turns(
     for index, item in enumerate(new):
         if item.memory["kind"] != TURN:
             raise InvalidInputError(f"items[{index}] is a {item.memory['kind']}, expected a turn")
-    yield from embed(engine, new)
-    return engine.core.replace_turns(user, session, [item.memory for item in new], _clock.now())
+
+    def store(embedding: Embedding) -> Steps[list[str]]:
+        yield from embed(embedding, new)
+        return engine.core.replace_turns(user, session, [item.memory for item in new], _clock.now())
+
+    return (yield from engine.embedded(store))
 
 
 def _turn(index: int, item: object, session: str, user: str | None) -> Mapping[str, Any]:

@@ -41,7 +41,8 @@ class NewMemory(TypedDict):
     ts: int
     expires: int | None
     metadata: str | None
-    vectors: Parts | None
+    vectors: Sequence[Parts]  # of each model; empty: stored without vectors
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     judge: str | None
     supersedes: Sequence[str]
     replace: bool
@@ -53,7 +54,8 @@ class Correction(TypedDict):
     id: str
     text: str
     ts: int
-    vectors: Parts | None
+    vectors: Sequence[Parts]
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     expires: dict[str, int | None]
 
 
@@ -69,15 +71,16 @@ class Settings(TypedDict):
     recall_min_words: int
     max_turns: int | None
     signals: dict[str, float]
-    dense_weight: float
+    dense_weights: Sequence[float]  # of each model
 
 
 class RecallRequest(TypedDict):
     """A recall."""
 
     query: str
-    vector: Vector | None
-    query_terms: QueryTerms | None
+    vectors: Sequence[Vector]  # by each model; empty: by words alone
+    query_terms: Sequence[QueryTerms | None]
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -98,7 +101,8 @@ class SearchRequest(TypedDict):
     """A search."""
 
     query: str | None
-    vector: Vector | None
+    vectors: Sequence[Vector]
+    model_epoch: int | None  # what the vectors were made for; None is not checked
     reach: Reach
     limit: int | None
     token_budget: int | None
@@ -107,7 +111,7 @@ class SearchRequest(TypedDict):
     now: int
     filter: str | None
     max_distance: float | None
-    dense_weight: float
+    dense_weights: Sequence[float]
     explain: bool
 
 

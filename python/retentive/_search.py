@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from retentive import _clock, _json, _validate
-from retentive._embedding import DEFAULT_DENSE_WEIGHT
 from retentive._engine import Engine, reach
 from retentive._errors import InvalidInputError
 from retentive._reading import limits, mode_of, score_gap, selected
 from retentive._vectors import given_vector
+from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retentive._constants import User
+    from retentive._core import Ranked
+    from retentive._embedding import Embedding
     from retentive._requests import SearchRequest
     from retentive._results import Results
     from retentive._steps import Steps
@@ -41,7 +43,8 @@ def search(
     limit, token_budget = limits(limit, token_budget)
     request: SearchRequest = {
         "query": query,
-        "vector": None if vector is None else given_vector(vector),
+        "vectors": [] if vector is None else [given_vector(vector)],
+        "model_epoch": None,
         "reach": reach(_validate.user(user), _validate.session(session)),
         "limit": limit,
         "token_budget": token_budget,
@@ -50,14 +53,19 @@ def search(
         "now": _clock.now(),
         "filter": _json.filter_text(filter),
         "max_distance": None,
-        "dense_weight": DEFAULT_DENSE_WEIGHT,
+        "dense_weights": [DEFAULT_DENSE_WEIGHT],
         "explain": _validate.boolean("explain", explain),
     }
-    yield from _embed(engine, request)
-    request["max_distance"] = _max_distance(engine, max_distance, measured=request["vector"] is not None)
+    _settle_mode(request)
+
+    def find(embedding: Embedding) -> Steps[Ranked]:
+        asked = yield from _embedded(request, embedding)
+        asked["max_distance"] = _max_distance(embedding, max_distance, measured=bool(asked["vectors"]))
+        return engine.core.search(asked)
+
     return selected(
         engine,
-        engine.core.search(request),
+        (yield from engine.embedded(find)),
         verb="search",
         query=query,
         mode=request["mode"],
@@ -67,23 +75,31 @@ def search(
     )
 
 
-def _embed(engine: Engine, request: SearchRequest) -> Steps[None]:
-    """Fill in the vector where the search needs one; a lexical one never touches the embedder."""
+def _settle_mode(request: SearchRequest) -> None:
     if request["query"] is None:
-        if request["mode"] == "lexical" and request["vector"] is not None:
+        if request["mode"] == "lexical" and request["vectors"]:
             raise InvalidInputError('mode is "lexical" with a vector and no query, expected a query or mode="dense"')
-        request["mode"] = "dense" if request["vector"] is not None else request["mode"]
-    elif request["mode"] != "lexical":
-        if request["vector"] is None:
-            request["vector"] = yield from engine.embedding.query(request["query"])
-        request["dense_weight"] = engine.embedding.dense_weight
+        request["mode"] = "dense" if request["vectors"] else request["mode"]
 
 
-def _max_distance(engine: Engine, value: object, *, measured: bool) -> float | None:
+def _embedded(request: SearchRequest, embedding: Embedding) -> Steps[SearchRequest]:
+    """Return the request with the vectors where the search needs some; a lexical one never touches the embedder."""
+    embedded = request.copy()
+    if request["vectors"]:
+        embedded["model_epoch"] = embedding.accept_query()
+    if request["query"] is not None and request["mode"] != "lexical":
+        if not request["vectors"]:
+            embedded["vectors"] = yield from embedding.query(request["query"])
+            embedded["model_epoch"] = embedding.model_epoch
+        embedded["dense_weights"] = embedding.dense_weights
+    return embedded
+
+
+def _max_distance(embedding: Embedding, value: object, *, measured: bool) -> float | None:
     if value is None:
         return None
     if isinstance(value, str) and value == "auto":
-        floor = engine.embedding.noise_floor if measured else None
+        floor = embedding.noise_floor if measured else None
         return None if floor is None else 1.0 - floor
     if not measured:
         raise InvalidInputError(

@@ -13,7 +13,7 @@ The settings of a collection are its `memory`:
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -214,7 +214,7 @@ class ConversationMemory(Conversation):
         """Return the time to live of a kind in days; None for ever."""
         return self._ttl[kind]
 
-    def native(self, dense_weight: float) -> Settings:
+    def native(self, dense_weights: Sequence[float]) -> Settings:
         """Return the settings as the core takes them."""
         return {
             "half_life_days": self.half_life_days,
@@ -226,7 +226,7 @@ class ConversationMemory(Conversation):
             "recall_min_words": self.recall_min_words,
             "max_turns": self.max_turns,
             "signals": dict(self.signals),
-            "dense_weight": dense_weight,
+            "dense_weights": dense_weights,
         }
 
     def bound_to(self, engine: Engine) -> ConversationMemory:

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use retentive_benches::{Numbers, argument, median_us};
 use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
-use retentive_core::model::{Judge, Kind};
+use retentive_core::model::{Judge, Kind, Vector};
 use retentive_core::store::Durability;
 use rusqlite::Connection;
 
@@ -33,8 +33,9 @@ impl Bench {
     fn recall(&mut self, call: usize) -> RecallRequest {
         RecallRequest {
             query: self.text(),
-            query_terms: None,
-            vector: Some(self.numbers.vector(self.dimension)),
+            query_terms: Vec::new(),
+            vectors: vec![self.numbers.vector(self.dimension)],
+            model_epoch: None,
             reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
             limit: Some(10),
             token_budget: None,
@@ -66,7 +67,8 @@ impl Bench {
             ts: NOW,
             expires: None,
             metadata: None,
-            vectors: vec![self.numbers.vector(self.dimension)],
+            vectors: vec![Vector::first(self.numbers.vector(self.dimension))],
+            model_epoch: None,
             judge: Judge::None,
             supersedes: Vec::new(),
             replace: false,
@@ -85,7 +87,7 @@ fn settings() -> Settings {
         recall_min_words: 1,
         max_turns: None,
         signals: Vec::new(),
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
     }
 }
 

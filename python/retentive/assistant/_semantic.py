@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from retentive import _steps, _validate
+from retentive import _validate
 from retentive._constants import K_KIND, TURN
 from retentive._errors import InvalidInputError
 from retentive.assistant import _session
@@ -96,8 +96,7 @@ class Semantic:
         k = _validate.integer("k", k)
         _validate.text(query, "query")
         owner = self._owner
-        vector = _steps.blocking(owner.engine.embedding.query(query))
-        cut: dict[str, Any] = {"vector": vector, "mode": "dense", "max_distance": max_distance}
+        cut: dict[str, Any] = {"query": query, "mode": "dense", "max_distance": max_distance}
         said = self._statements(k, **cut, session=owner.reach, user=owner.user)
         documents = owner.collection.search(limit=k, filter={K_KIND: {"$exists": False}}, **cut)
         measured = [(hit, hit.similarity) for hit in (*said, *documents)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retentive import _bulk, _clock, _reading, _steps, _times, _validate
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from retentive._embedding import Embedding
     from retentive._requests import NewMemory
+    from retentive._steps import Steps
     from retentive.assistant._file import Entry
     from retentive.assistant._owner import Owner
 
@@ -116,8 +119,12 @@ def replace(owner: Owner, entries: Sequence[Entry], *, only_new: bool = False) -
     Raises:
         ConflictError: another process kept changing the conversation.
     """
+    _steps.blocking(owner.engine.embedded(partial(_replace, owner, entries, only_new)))
+
+
+def _replace(owner: Owner, entries: Sequence[Entry], only_new: bool, embedding: Embedding) -> Steps[None]:
     core = owner.engine.core
-    rows = _rows(owner, entries)
+    rows = yield from _rows(owner, entries, embedding)
     said = {(entry.role, entry.content, entry.timestamp) for entry in entries}
     for _ in range(_ATTEMPTS):
         now = _clock.now()
@@ -156,7 +163,7 @@ def _erase(owner: Owner, ids: list[str]) -> int:
     return owner.collection.forget(ids=ids) if ids else 0
 
 
-def _rows(owner: Owner, entries: Sequence[Entry]) -> list[NewMemory]:
+def _rows(owner: Owner, entries: Sequence[Entry], embedding: Embedding) -> Steps[list[NewMemory]]:
     """Return turns to store, with their vectors: no embedder runs in a transaction."""
     now = _clock.now()
     rows = [
@@ -172,7 +179,7 @@ def _rows(owner: Owner, entries: Sequence[Entry]) -> list[NewMemory]:
         )
         for entry in entries
     ]
-    _steps.blocking(_bulk.embed(owner.engine, [_bulk.Item(row, judged=False, vector=None) for row in rows]))
+    yield from _bulk.embed(embedding, [_bulk.Item(row, judged=False, vector=None) for row in rows])
     return rows
 
 
@@ -197,7 +204,8 @@ def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
         "ts": _clock.now(),
         "expires": None,
         "metadata": json.dumps(start._asdict()),
-        "vectors": None,
+        "vectors": (),
+        "model_epoch": None,
         "judge": None,
         "supersedes": (),
         "replace": not first,

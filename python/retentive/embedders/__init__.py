@@ -13,14 +13,16 @@ from retentive.embedders._check import (
 )
 from retentive.embedders._hash import HashEmbedder
 from retentive.embedders._onnx import OnnxEmbedder
+from retentive.embedders._pair import EmbedderPair, dense_weight_of, models_of
 from retentive.embedders._protocol import AsyncEmbedder, Embedder
-from retentive.embedders._resolve import resolve
+from retentive.embedders._resolve import only, resolve
 from retentive.embedders._static import StaticEmbedder
 
 __all__ = [
     "AsyncEmbedder",
     "CallableEmbedder",
     "Embedder",
+    "EmbedderPair",
     "HashEmbedder",
     "OnnxEmbedder",
     "StaticEmbedder",
@@ -29,5 +31,8 @@ __all__ = [
     "checked_parts",
     "checked_query",
     "checked_query_terms",
+    "dense_weight_of",
+    "models_of",
+    "only",
     "resolve",
 ]

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+# Of an embedder that does not say.
+DEFAULT_DENSE_WEIGHT = 0.5
+
 
 @runtime_checkable
 class Embedder(Protocol):

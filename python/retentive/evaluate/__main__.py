@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
-from retentive.evaluate.embedder import embedder_for
+from retentive.evaluate.embedder import embedder_or_pair_for
 from retentive.evaluate.measure import measure_runs
 from retentive.evaluate.options import UsageError, check, parser
 from retentive.evaluate.peers import Peer, environments_in, measure_peer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
     from retentive.evaluate.conversations import Dataset
     from retentive.evaluate.measure import Measured, Run
 
@@ -77,9 +77,9 @@ def _run(options: argparse.Namespace) -> int:
     return PEER_FAILED if any(peer.error is not None for peer in peers) else 0
 
 
-def _embedder(spec: str, options: argparse.Namespace) -> Embedder:
+def _embedder(spec: str, options: argparse.Namespace) -> Embedder | EmbedderPair:
     try:
-        return embedder_for(spec, options.tokenizer)
+        return embedder_or_pair_for(spec, options.tokenizer)
     except ValueError as error:
         raise UsageError(f"--embedder: {error}") from error
 

@@ -7,21 +7,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive._errors import ConfigurationError
-from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder
+from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder, resolve
 from retentive.embedders._known import KNOWN
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
 
 ACCEPTED = (
     "static, hash, hash:DIMENSION, the folder of an ONNX model, the name of a known one "
-    f"({', '.join(KNOWN)}), or a file of token vectors (.npz with `q` and `scale`) with --tokenizer"
+    f"({', '.join(KNOWN)}), a file of token vectors (.npz with `q` and `scale`) with --tokenizer, or two of these: A+B"
 )
 
 _HASH = re.compile(r"hash(?::(\d{1,5}))?")
+
+
+def embedder_or_pair_for(spec: str, tokenizer: Path | None = None) -> Embedder | EmbedderPair:
+    """Return the embedder that a command line names, or the two of `A+B`.
+
+    Raises:
+        ValueError: it names none, more than two, or one twice.
+    """
+    names = [spec] if Path(spec).exists() else spec.split("+")
+    embedders = [embedder_for(name.strip(), tokenizer) for name in names]
+    try:
+        return resolve(embedders)
+    except ConfigurationError as error:
+        raise ValueError(f"{spec!r}: {error}; {error.hint}") from error
 
 
 def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import retentive
+from retentive.embedders import models_of
 from retentive.evaluate import protocol
-from retentive.evaluate.recorded import Recorded
+from retentive.evaluate.recorded import Recorded, recorded
 from retentive.evaluate.ways import SESSION, Answer, Way, ask
 from retentive.evaluate.words import answer_stems, stems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
     from retentive.evaluate.conversations import Conversation, Dataset, Question
 
     Progress = Callable[[int, int], None]
@@ -27,7 +28,7 @@ CITES = "cites"
 class Settings:
     """How memory is set up: the embedder, what differs from the defaults, and whether facts stand beside the turns."""
 
-    embedder: Embedder
+    embedder: Embedder | EmbedderPair
     signals: Mapping[str, float] = field(default_factory=dict)
     recency_weight: float | None = None
     facts: bool = False
@@ -110,11 +111,13 @@ def measure_runs(dataset: Dataset, runs: Sequence[Run], progress: Progress | Non
     return measured
 
 
-def _conversation(conversation: Conversation, embedder: Embedder, measured: Sequence[Measured]) -> Iterator[None]:
+def _conversation(
+    conversation: Conversation, embedder: Embedder | EmbedderPair, measured: Sequence[Measured]
+) -> Iterator[None]:
     """Run what belongs to an embedder over a conversation: first on its turns, then with the facts beside them."""
-    recorded = Recorded(embedder)
+    kept = recorded(embedder)
     mine = [result for result in measured if result.run.settings.embedder is embedder]
-    with retentive.Collection("evaluate", embedder=recorded) as db:
+    with retentive.Collection("evaluate", embedder=kept) as db:
         turns_of = _remember_turns(db, conversation)
         for result in sorted(mine, key=lambda result: result.run.settings.facts):
             if result.run.settings.facts and len(turns_of) == len(conversation.turns):
@@ -122,7 +125,8 @@ def _conversation(conversation: Conversation, embedder: Embedder, measured: Sequ
             for question in conversation.questions:
                 _ask(db, question, result, turns_of, conversation)
                 yield
-    mine[0].embedding_seconds += recorded.query_seconds
+    seconds = [model.query_seconds for model in models_of(kept) if isinstance(model, Recorded)]
+    mine[0].embedding_seconds += [sum(of_question) for of_question in zip(*seconds, strict=True)]
 
 
 def _ask(
@@ -132,7 +136,8 @@ def _ask(
     turns_of: Mapping[str, frozenset[str]],
     conversation: Conversation,
 ) -> None:
-    db.embedder.embed_query(question.text)  # so that no call's time has the embedding in it
+    for model in models_of(db.embedder):
+        model.embed_query(question.text)  # so that no call's time has the embedding in it
     db.memory = _memory(db, result.run.settings)
     for way in result.run.rows:
         result.outcomes.append(judged(question, way, ask(db, question, way), turns_of))

@@ -13,7 +13,7 @@ from retentive.evaluate.ways import ways
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retentive.embedders import Embedder
+    from retentive.embedders import Embedder, EmbedderPair
 
 RECENCY = "recency"
 
@@ -30,7 +30,7 @@ def signal_names() -> tuple[str, ...]:
 
 
 def plan(
-    embedders: Sequence[Embedder],
+    embedders: Sequence[Embedder | EmbedderPair],
     signals: Mapping[str, float],
     tops: Sequence[int],
     budgets: Sequence[int],
@@ -71,8 +71,8 @@ def _without(settings: Settings, signal: str) -> Settings:
     return replace(settings, signals={**settings.signals, signal: 0.0})
 
 
-def _named(embedders: Sequence[Embedder]) -> dict[str, Embedder]:
-    named: dict[str, Embedder] = {}
+def _named(embedders: Sequence[Embedder | EmbedderPair]) -> dict[str, Embedder | EmbedderPair]:
+    named: dict[str, Embedder | EmbedderPair] = {}
     for embedder in embedders:
         name, count = embedder.name, 2
         while name in named:

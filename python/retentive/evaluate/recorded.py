@@ -5,11 +5,20 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from retentive.embedders import EmbedderPair
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from retentive.embedders import Embedder
+
+
+def recorded(embedder: Embedder | EmbedderPair) -> Recorded | EmbedderPair:
+    """Return the embedder recorded, of a pair both."""
+    if not isinstance(embedder, EmbedderPair):
+        return Recorded(embedder)
+    return EmbedderPair(Recorded(embedder.first), Recorded(embedder.second), dense_weights=embedder.dense_weights)
 
 
 class Recorded:

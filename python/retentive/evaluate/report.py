@@ -6,12 +6,14 @@ from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from retentive.embedders import models_of
 from retentive.evaluate.bootstrap import COVERED, RESAMPLES, SEED, mean_of
 from retentive.evaluate.words import SHORT_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from retentive.embedders import Embedder, EmbedderPair
     from retentive.evaluate import protocol
     from retentive.evaluate.bootstrap import Mean
     from retentive.evaluate.conversations import Dataset
@@ -94,7 +96,7 @@ def _run(result: Measured, wanted: Mapping[str, Value]) -> dict[str, Any]:
         "name": result.run.name,
         "embedder": {
             "name": settings.embedder.name,
-            "dimension": settings.embedder.dimension,
+            "dimension": _dimension(settings.embedder),
             "milliseconds": 1000 * fmean(seconds) if seconds else None,
         },
         "signals": dict(settings.signals),
@@ -103,6 +105,11 @@ def _run(result: Measured, wanted: Mapping[str, Value]) -> dict[str, Any]:
         "rows": [_row(way, outcomes, wanted) for way, outcomes in grouped.items()],
         "protocol": _protocol(result.protocol),
     }
+
+
+def _dimension(embedder: Embedder | EmbedderPair) -> int | str:
+    dimensions = [model.dimension for model in models_of(embedder)]
+    return dimensions[0] if len(dimensions) == 1 else " + ".join(map(str, dimensions))
 
 
 def _by_way(outcomes: Iterable[Outcome]) -> dict[Way, list[Outcome]]:

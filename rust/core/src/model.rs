@@ -109,6 +109,27 @@ impl Judge {
     }
 }
 
+/// How many models a collection can have at a time.
+pub const MOST_MODELS: usize = 2;
+
+/// The place of a model among the collection's current ones, from 0.
+pub type Slot = usize;
+
+/// A vector, and which of the collection's current models made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    pub slot: Slot,
+    pub values: Vec<f32>,
+}
+
+impl Vector {
+    /// Of the first model, which is the only one of most collections.
+    #[must_use]
+    pub fn first(values: Vec<f32>) -> Self {
+        Self { slot: 0, values }
+    }
+}
+
 /// A run of whole days in UTC, counted from 1 January 1970, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Period {

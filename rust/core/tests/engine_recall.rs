@@ -4,7 +4,7 @@ mod engine_support;
 
 use engine_support::*;
 use retentive_core::engine::{Mode, NewMemory, RecallRequest, SearchRequest};
-use retentive_core::model::Kind;
+use retentive_core::model::{Kind, Vector};
 
 #[test]
 fn the_answer_comes_first_and_explains_itself() {
@@ -29,7 +29,10 @@ fn the_answer_comes_first_and_explains_itself() {
 fn similarity_is_the_exact_cosine_of_the_best_part() {
     let db = open(None);
     let parts = vec![embed("nothing of the kind"), embed("blue whale")];
-    let id = db.add(NewMemory { vectors: parts, ..said("a", "a long text about a blue whale") });
+    let id = db.add(NewMemory {
+        vectors: parts.into_iter().map(Vector::first).collect(),
+        ..said("a", "a long text about a blue whale")
+    });
     let found = db.ranked(&ask("blue whale", session("a"))).memories;
     assert_eq!(found[0].id, id);
     assert!((found[0].similarity.unwrap() - 1.0).abs() < 1e-6);
@@ -167,7 +170,7 @@ fn search_without_a_query_is_the_filter_newest_first() {
     }
     let request = SearchRequest {
         query: None,
-        vector: None,
+        vectors: Vec::new(),
         filter: Some("{\"_vx_turn\": {\"$lt\": 3}}".to_owned()),
         ..look("", session("a"))
     };
@@ -206,10 +209,10 @@ fn text_is_never_syntax() {
     db.add(said("a", "I write C++ in src/a.rs"));
     for query in ["say \"hi", "(python", "a:b", "foo AND", "rm -rf", "C++", "don't", "src/a.rs", "*", "the of and", ""]
     {
-        let request = RecallRequest { vector: None, ..ask(query, session("a")) };
+        let request = RecallRequest { vectors: Vec::new(), ..ask(query, session("a")) };
         db.ranked(&request);
     }
-    let by_words = RecallRequest { vector: None, mode: Mode::Lexical, ..ask("C++", session("a")) };
+    let by_words = RecallRequest { vectors: Vec::new(), mode: Mode::Lexical, ..ask("C++", session("a")) };
     let found = db.ranked(&by_words).memories;
     assert!(found[0].scoring.clone().unwrap().iter().any(|(name, part)| *name == "neighbours" || *part > 0.0));
 }

@@ -3,9 +3,9 @@
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::{NewMemory, Reach};
+use retentive_core::engine::{BoundModel, NewMemory, Reach};
 use retentive_core::error::Error;
-use retentive_core::model::{Judge, Kind};
+use retentive_core::model::{Judge, Kind, Vector};
 
 #[test]
 fn the_same_words_said_twice_are_two_turns_with_rising_numbers() {
@@ -42,7 +42,7 @@ fn an_id_in_use_is_a_conflict_and_stores_nothing_of_the_batch() {
 #[test]
 fn a_vector_of_another_length_is_refused() {
     let db = open(None);
-    let wrong = NewMemory { vectors: vec![vec![1.0, 0.0]], ..said("a", "short") };
+    let wrong = NewMemory { vectors: vec![Vector::first(vec![1.0, 0.0])], ..said("a", "short") };
     assert!(matches!(db.remember(vec![wrong], NOW, &go), Err(Error::Dimension { expected: DIMENSION, got: 2, .. })));
 }
 
@@ -100,11 +100,11 @@ fn judge_candidates_are_the_nearest_live_facts_of_the_owner_and_session() {
     db.add(fact("b", "Ann loves cricket too"));
     db.add(NewMemory { expires: Some(NOW), ..fact("a", "Ann loves cricket a lot") });
     let text = "Ann hates cricket";
-    let found = db.judge_candidates(text, Some(&embed(text)), None, Some("a"), 5, NOW, &go).unwrap();
+    let found = db.judge_candidates(text, Some(&embed(text)), None, None, Some("a"), 5, NOW, &go).unwrap();
     assert_eq!(found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["Ann loves cricket", "Ann loves tea"]);
-    let words = db.judge_candidates("cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    let words = db.judge_candidates("cricket", None, None, None, Some("a"), 5, NOW, &go).unwrap();
     assert_eq!(words.len(), 1);
-    let same = db.judge_candidates("Ann loves cricket", None, None, Some("a"), 5, NOW, &go).unwrap();
+    let same = db.judge_candidates("Ann loves cricket", None, None, None, Some("a"), 5, NOW, &go).unwrap();
     assert!(same.iter().all(|(_, text)| text != "Ann loves cricket"));
 }
 
@@ -129,7 +129,7 @@ fn vectors_come_back_as_they_were_given() {
     let disk = on_disk();
     let db = &disk.engine;
     let parts = vec![embed("one"), embed("two")];
-    let id = db.add(NewMemory { vectors: parts.clone(), ..said("a", "one two") });
+    let id = db.add(NewMemory { vectors: parts.iter().cloned().map(Vector::first).collect(), ..said("a", "one two") });
     let none = db.add(NewMemory { vectors: Vec::new(), ..said("a", "bare") });
     let got = db.vectors(&[id, "unknown".to_owned(), none], &go).unwrap();
     assert_eq!(got, [Some(parts), None, Some(Vec::new())]);
@@ -139,15 +139,16 @@ fn vectors_come_back_as_they_were_given() {
 fn another_model_is_refused_with_the_way_out() {
     let disk = on_disk();
     let db = &disk.engine;
-    db.bind_model("made-up", DIMENSION, Some(&embed("the probe")), &go).unwrap();
-    db.bind_model("anything", DIMENSION, None, &go).unwrap();
-    let other_name = db.bind_model("other", DIMENSION, Some(&embed("the probe")), &go);
+    let bind = |bound: BoundModel| db.bind_models(&[bound], &go);
+    bind(model("made-up", Some(embed("the probe")))).unwrap();
+    bind(model("anything", None)).unwrap();
+    let other_name = bind(model("other", Some(embed("the probe"))));
     assert!(matches!(other_name, Err(Error::Fingerprint { message, .. }) if message.contains("reembed")));
-    let other_model = db.bind_model("made-up", DIMENSION, Some(&embed("else")), &go);
+    let other_model = bind(model("made-up", Some(embed("else"))));
     assert!(matches!(other_model, Err(Error::Fingerprint { .. })));
-    let other_size = db.bind_model("made-up", 8, Some(&[1.0; 8]), &go);
+    let other_size = bind(BoundModel { dimension: 8, ..model("made-up", Some(vec![1.0; 8])) });
     assert!(matches!(other_size, Err(Error::Dimension { expected: DIMENSION, got: 8, .. })));
-    assert_eq!(db.model(&go).unwrap(), Some(("made-up".to_owned(), DIMENSION)));
+    assert_eq!(db.models(&go).unwrap(), [("made-up".to_owned(), DIMENSION)]);
 }
 
 #[test]

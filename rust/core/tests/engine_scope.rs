@@ -125,7 +125,7 @@ fn expiry_is_exact_and_needs_no_sweep() {
         let fetched = db.get(std::slice::from_ref(&id), now, &go).unwrap()[0].iter().count();
         let keyed = db.fact("door", None, Some("a"), now, &go).unwrap().iter().count();
         let listed = db.facts(None, Some("a"), now, &go).unwrap().len();
-        let judged = db.judge_candidates("code", None, None, Some("a"), 5, now, &go).unwrap().len();
+        let judged = db.judge_candidates("code", None, None, None, Some("a"), 5, now, &go).unwrap().len();
         [recalled, searched, counted, fetched, keyed, listed, judged]
     };
     assert_eq!(at(NOW), [1; 7]);

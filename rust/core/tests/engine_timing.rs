@@ -64,7 +64,7 @@ fn timing_of_reads_and_writes() {
         let others = ["window", "neighbours", "sitting", "sitting_words", "role", "named", "date", "cues"];
         two.settings.signals = others.map(|name| (name.to_owned(), 0.0)).to_vec();
         println!("  the same by dense and lexical alone {:?}", median(|| drop(black_box(db.ranked(&two))), times));
-        let bare = RecallRequest { vector: None, mode: Mode::Lexical, ..request.clone() };
+        let bare = RecallRequest { vectors: Vec::new(), mode: Mode::Lexical, ..request.clone() };
         println!("  recall by words {:?}", median(|| drop(black_box(db.ranked(&bare))), times));
         let search = look("coffee in Rome", session("a"));
         println!("  search {:?}", median(|| drop(black_box(db.search(&search, &go).unwrap())), times));

@@ -6,7 +6,7 @@ mod store_support;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use retentive_core::model::Outcome;
+use retentive_core::model::{Outcome, Vector};
 use retentive_core::store::{Changes, IndexRow, NewMemory, Owners, Seq, Store};
 use store_support::*;
 
@@ -80,7 +80,10 @@ fn apply(store: &Store, step: &Step, ids: &mut u32, seqs: &mut Vec<Seq>) {
                     let scope = tx.ensure_scope(user, session)?;
                     for _ in 0..*many {
                         *ids += 1;
-                        let new = NewMemory { vectors: vec![vec![*ids as f32]], ..turn(&ids.to_string(), "some text") };
+                        let new = NewMemory {
+                            vectors: vec![Vector::first(vec![*ids as f32])],
+                            ..turn(&ids.to_string(), "some text")
+                        };
                         seqs.push(tx.insert(&scope, &new)?.seq);
                     }
                     Ok(())

@@ -6,6 +6,7 @@ mod store_support;
 use std::io::{BufRead, BufReader};
 
 use retentive_core::error::Error;
+use retentive_core::model::Vector;
 use retentive_core::store::{Durability, NewMemory, OpenOptions, Owners, Scan, Store};
 use store_support::*;
 
@@ -61,7 +62,7 @@ fn child_writes_until_killed() {
     let store = open(&file);
     for number in 0.. {
         let id = format!("{round}-{number}");
-        put(&store, "s", &NewMemory { vectors: vec![vec![1.0; 256]], ..turn(&id, &id) });
+        put(&store, "s", &NewMemory { vectors: vec![Vector::first(vec![1.0; 256])], ..turn(&id, &id) });
         println!("stored {id}");
         if let Some(older) = erased_with(&id) {
             store.write(&never, |tx| tx.erase(&[tx.find(&older)?.unwrap().seq])).unwrap();
@@ -173,7 +174,7 @@ fn read_all(store: &Store, expected: &[String]) -> retentive_core::error::Result
         for row in tx.rows(&seqs)? {
             assert!(expected.contains(&row.text), "a wrong row: {:?}", row.text);
             assert_eq!(row.id, row.text);
-            assert_eq!(tx.vectors(row.head.seq)?, [[0.25, -1.5, 3.0]]);
+            assert_eq!(tx.vectors(row.head.seq)?, [Vector::first(vec![0.25, -1.5, 3.0])]);
         }
         assert_eq!(tx.partitions(Owners::Any)?.len(), usize::from(!expected.is_empty()));
         for scope in tx.partitions(Owners::Any)? {

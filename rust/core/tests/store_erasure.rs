@@ -5,7 +5,7 @@ mod store_support;
 
 use std::path::Path;
 
-use retentive_core::model::Marks;
+use retentive_core::model::{Marks, Vector};
 use retentive_core::store::{NewMemory, Scan};
 use store_support::*;
 
@@ -27,7 +27,7 @@ fn remember(store: &retentive_core::store::Store, number: u64) -> Secret {
         metadata: Some(format!("{{\"{}\":1}}", word("meta"))),
         terms: vec![(term, 1)],
         marks: Marks::default(),
-        vectors: vec![vector.clone(), vector.iter().map(|x| -x).collect()],
+        vectors: vec![Vector::first(vector.clone()), Vector::first(vector.iter().map(|x| -x).collect())],
         ..turn(&word("id"), &text)
     };
     let (user, session) = (word("user"), word("session"));

@@ -4,7 +4,7 @@
 mod store_support;
 
 use retentive_core::error::Error;
-use retentive_core::model::{Judge, Kind, Outcome};
+use retentive_core::model::{Judge, Kind, Outcome, Vector};
 use retentive_core::store::{NewMemory, NewModel, Owners, Scan};
 use store_support::*;
 
@@ -21,7 +21,7 @@ fn a_memory_comes_back_as_given_from_a_file_and_from_memory() {
             tokens: 17,
             words: 9,
             question: 255,
-            vectors: vec![vec![1.0, f32::MIN_POSITIVE], vec![-0.0, 2.5]],
+            vectors: vec![Vector::first(vec![1.0, f32::MIN_POSITIVE]), Vector::first(vec![-0.0, 2.5])],
             consolidated_from: vec!["t1".into(), "t2".into()],
             judge: Judge::Failed,
             ..fact("given id", "I eat no meat.\n\u{0}ok")
@@ -273,16 +273,55 @@ fn a_fact_marks_the_turns_it_came_from() {
     assert!(row(&store, "1").unwrap().head.cited);
 }
 
+fn model(name: &str, probe: Vec<f32>) -> NewModel {
+    NewModel { name: name.into(), dimension: probe.len() as u32, probe }
+}
+
 #[test]
-fn the_model_is_the_one_set_last() {
+fn the_models_are_those_set_last_in_their_order() {
     let store = in_memory();
-    assert_eq!(read(&store, |tx| tx.model()), None);
-    for (name, probe) in [("first", vec![1.0, 2.0]), ("second", vec![0.5])] {
-        let model = NewModel { name: name.into(), dimension: probe.len() as u32, probe };
-        store.write(&never, |tx| tx.set_model(&model)).unwrap();
-        let found = read(&store, |tx| tx.model()).unwrap();
-        assert_eq!((found.name, found.dimension, found.probe), (model.name, model.dimension, model.probe));
+    assert_eq!(read(&store, |tx| tx.models()), []);
+    let (one, two) = (model("one", vec![1.0, 2.0]), model("two", vec![0.5]));
+    for models in [vec![one.clone()], vec![two.clone(), one], vec![two]] {
+        store.write(&never, |tx| tx.set_models(&models)).unwrap();
+        let found = read(&store, |tx| tx.models());
+        let found = found.into_iter().map(|found| model(&found.name, found.probe));
+        assert_eq!(found.collect::<Vec<_>>(), models);
     }
+}
+
+#[test]
+fn vectors_of_two_models_stand_in_one_run_and_are_read_model_by_model() {
+    let store = in_memory();
+    store.write(&never, |tx| tx.set_models(&[model("one", vec![1.0]), model("two", vec![1.0, 0.0])])).unwrap();
+    let of = |slot, values: &[f32]| Vector { slot, values: values.to_vec() };
+    let vectors = vec![of(1, &[3.0, 4.0]), of(0, &[1.0]), of(1, &[5.0, 6.0]), of(0, &[2.0])];
+    let in_order = [of(0, &[1.0]), of(0, &[2.0]), of(1, &[3.0, 4.0]), of(1, &[5.0, 6.0])];
+    let seq = put(&store, "s", &NewMemory { vectors, ..turn("1", "x") });
+    assert_eq!(read(&store, |tx| tx.vectors(seq)), in_order);
+    let rows = read(&store, |tx| tx.rows_with_vectors(&[seq]));
+    assert_eq!(rows[0].1, in_order);
+}
+
+#[test]
+fn vectors_of_a_model_that_is_not_current_any_more_are_not_read() {
+    let store = in_memory();
+    store.write(&never, |tx| tx.set_models(&[model("one", vec![1.0])])).unwrap();
+    let seq = put(&store, "s", &NewMemory { vectors: vec![Vector::first(vec![2.0])], ..turn("1", "x") });
+    store.write(&never, |tx| tx.set_models(&[model("two", vec![1.0])])).unwrap();
+    assert_eq!(read(&store, |tx| tx.vectors(seq)), []);
+}
+
+#[test]
+fn a_vector_of_a_model_that_there_is_not_stores_nothing() {
+    let store = in_memory();
+    let wrong = NewMemory { vectors: vec![Vector { slot: 1, values: vec![1.0] }], ..turn("1", "x") };
+    let refused = store.write(&never, |tx| {
+        let scope = tx.ensure_scope(None, Some("s"))?;
+        tx.insert(&scope, &wrong)
+    });
+    assert!(matches!(refused, Err(Error::InvalidInput(_))));
+    assert!(row(&store, "1").is_none());
 }
 
 #[test]

@@ -7,13 +7,13 @@ mod store_support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use retentive_core::model::Marks;
+use retentive_core::model::{Marks, Vector};
 use retentive_core::store::{Durability, NewMemory, OpenOptions, Seq, Store};
 use store_support::*;
 
 fn memory(number: usize) -> NewMemory {
     NewMemory {
-        vectors: vec![(0..256).map(|at| ((number * 31 + at) % 97) as f32 / 97.0).collect()],
+        vectors: vec![Vector::first((0..256).map(|at| ((number * 31 + at) % 97) as f32 / 97.0).collect())],
         terms: (0..18).map(|term| ((number as u64 * 18 + term).wrapping_mul(0x9E37_79B9_7F4A_7C15), 1)).collect(),
         marks: Marks::default(),
         ..turn(

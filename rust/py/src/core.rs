@@ -13,7 +13,7 @@ use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::packing::{Packed, pack_context};
-use crate::request::{Given, outcome, vector};
+use crate::request::{Given, NewVectors, models, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -80,13 +80,50 @@ impl Core {
         self.0.closed()
     }
 
-    fn bind_model(&self, py: Python<'_>, name: &str, dimension: usize, probe: &Bound<'_, PyAny>) -> PyResult<()> {
-        let probe = vector(probe)?;
-        call(py, |interrupt| self.0.bind_model(name, dimension, probe.as_deref(), interrupt))
+    fn bind_models(&self, py: Python<'_>, models: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<i64> {
+        let models = self::models(models)?;
+        call(py, |interrupt| self.0.bind_models(&models, interrupt))
     }
 
-    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize)>> {
-        call(py, |interrupt| self.0.model(interrupt))
+    fn models(&self, py: Python<'_>) -> PyResult<Vec<(String, usize)>> {
+        call(py, |interrupt| self.0.models(interrupt))
+    }
+
+    fn model_epoch(&self, py: Python<'_>) -> PyResult<i64> {
+        call(py, |interrupt| self.0.model_epoch(interrupt))
+    }
+
+    fn begin_reembed(
+        &self,
+        py: Python<'_>,
+        models: Vec<(String, usize, Bound<'_, PyAny>)>,
+    ) -> PyResult<Option<(i64, u64, u64)>> {
+        let models = self::models(models)?;
+        let begun = call(py, |interrupt| self.0.begin_reembed(&models, interrupt))?;
+        Ok(begun.map(|begun| (begun.id, begun.done, begun.total)))
+    }
+
+    fn unembedded(&self, py: Python<'_>, after: i64, limit: usize) -> PyResult<Vec<(i64, String, Option<String>)>> {
+        let found = call(py, |interrupt| self.0.unembedded(after, limit, interrupt))?;
+        Ok(found.into_iter().map(|memory| (memory.seq, memory.text, memory.name)).collect())
+    }
+
+    fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Vec<NewVectors>) -> PyResult<Option<(u64, u64)>> {
+        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+        call(py, |interrupt| self.0.store_reembedded(id, &vectors, interrupt))
+    }
+
+    /// Appends to `epochs` when the move is over, before any signal handler can run, as `remember` does.
+    fn finish_reembed(
+        &self,
+        py: Python<'_>,
+        id: i64,
+        vectors: Vec<NewVectors>,
+        epochs: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
+        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+        let epoch = call(py, |interrupt| self.0.finish_reembed(id, &vectors, interrupt))?;
+        epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))
     }
 
     /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.
@@ -114,20 +151,23 @@ impl Core {
         call(py, |interrupt| self.0.replace_turns(user, session, memories, now, interrupt))
     }
 
-    #[pyo3(signature = (text, vector, user, session, limit, now))]
+    #[pyo3(signature = (text, vector, model_epoch, user, session, limit, now))]
     #[allow(clippy::too_many_arguments)] // what decides who is a candidate
     fn judge_candidates(
         &self,
         py: Python<'_>,
         text: &str,
         vector: &Bound<'_, PyAny>,
+        model_epoch: Option<i64>,
         user: Option<&str>,
         session: Option<&str>,
         limit: usize,
         now: i64,
     ) -> PyResult<Vec<(String, String)>> {
         let vector = self::vector(vector)?;
-        call(py, |interrupt| self.0.judge_candidates(text, vector.as_deref(), user, session, limit, now, interrupt))
+        call(py, |interrupt| {
+            self.0.judge_candidates(text, vector.as_deref(), model_epoch, user, session, limit, now, interrupt)
+        })
     }
 
     fn feedback(

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
-use retentive_core::model::{Judge, Kind, Outcome};
+use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
 use crate::errors;
 
@@ -81,19 +81,55 @@ pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
     Ok(Some(array.as_slice()?.to_vec()))
 }
 
-/// The rows of a `[parts, d]` array, or none.
-fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<f32>>> {
-    let object = item(from, "vectors")?;
-    if object.is_none() {
-        return Ok(Vec::new());
+/// The rows of one `[parts, d]` array for each model, in order.
+fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vector>> {
+    slots(&item(from, "vectors")?)
+}
+
+fn slots(arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Vector>> {
+    let mut vectors = Vec::new();
+    for (slot, array) in arrays.try_iter()?.enumerate() {
+        vectors.extend(rows(&array?)?.into_iter().map(|values| Vector { slot, values }));
     }
-    rows(&object)
+    Ok(vectors)
+}
+
+/// A model as its embedder gives it: name, dimension, probe.
+pub fn models(given: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<Vec<engine::BoundModel>> {
+    let model = |(name, dimension, probe): (String, usize, Bound<'_, PyAny>)| {
+        Ok(engine::BoundModel { name, dimension, probe: vector(&probe)? })
+    };
+    given.into_iter().map(model).collect()
+}
+
+/// What is given for each model, in order.
+fn each<T>(given: &Bound<'_, PyAny>, extract: fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
+    given.try_iter()?.map(|of_model| extract(&of_model?)).collect()
 }
 
 /// The rows of an array.
 pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
     let array: PyReadonlyArray2<'_, f32> = object.extract()?;
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
+}
+
+/// A memory's number with its vectors, `[parts, d]` of each model.
+#[derive(Debug)]
+pub struct NewVectors(i64, Vec<Vector>);
+
+impl NewVectors {
+    pub fn into_pair(self) -> (i64, Vec<Vector>) {
+        (self.0, self.1)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for NewVectors {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (seq, vectors): (i64, Bound<'_, PyAny>) = object.extract()?;
+        Ok(Self(seq, slots(&vectors)?))
+    }
 }
 
 /// Token vectors `[t, d]` with their spans, or none.
@@ -121,6 +157,7 @@ impl Extract for engine::NewMemory {
             expires: field(from, "expires")?,
             metadata: field(from, "metadata")?,
             vectors: parts(from)?,
+            model_epoch: field(from, "model_epoch")?,
             judge: judge(field::<Option<String>>(from, "judge")?.as_deref()),
             supersedes: field(from, "supersedes")?,
             replace: field(from, "replace")?,
@@ -139,6 +176,7 @@ impl Extract for engine::Correction {
             text: field(from, "text")?,
             ts: field(from, "ts")?,
             vectors: parts(from)?,
+            model_epoch: field(from, "model_epoch")?,
             expires,
         })
     }
@@ -158,7 +196,7 @@ impl Extract for engine::Settings {
             recall_min_words: field(from, "recall_min_words")?,
             max_turns: field(from, "max_turns")?,
             signals: signals.map(|(name, weight)| Ok((name.extract()?, weight.extract()?))).collect::<PyResult<_>>()?,
-            dense_weight: field(from, "dense_weight")?,
+            dense_weights: field(from, "dense_weights")?,
         })
     }
 }
@@ -173,8 +211,9 @@ impl Extract for engine::RecallRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
             query: field(from, "query")?,
-            vector: vector(&item(from, "vector")?)?,
-            query_terms: query_terms(&item(from, "query_terms")?)?,
+            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
+            query_terms: each(&item(from, "query_terms")?, query_terms)?,
+            model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,
@@ -197,7 +236,8 @@ impl Extract for engine::SearchRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
             query: field(from, "query")?,
-            vector: vector(&item(from, "vector")?)?,
+            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
+            model_epoch: field(from, "model_epoch")?,
             reach: nested(from, "reach")?,
             limit: field(from, "limit")?,
             token_budget: field(from, "token_budget")?,
@@ -206,7 +246,7 @@ impl Extract for engine::SearchRequest {
             now: field(from, "now")?,
             filter: field(from, "filter")?,
             max_distance: field(from, "max_distance")?,
-            dense_weight: field(from, "dense_weight")?,
+            dense_weights: field(from, "dense_weights")?,
             explain: field(from, "explain")?,
         })
     }

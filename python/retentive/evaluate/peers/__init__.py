@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retentive.embedders import models_of
 from retentive.evaluate.measure import judged
 from retentive.evaluate.ways import Answer, Way, as_read
 from retentive.tokens import estimate_tokens
@@ -157,7 +158,7 @@ def _write(folder: Path, dataset: Dataset, base: Measured, depth: int) -> None:
     """Lay out what an adapter reads: `request.json`, `documents.npy` [n, d], `queries.npy` [m, d], both float32."""
     import numpy as np
 
-    embedder = base.run.settings.embedder
+    embedder = models_of(base.run.settings.embedder)[0]
     texts = [as_read(turn.text, turn.name) for talk in dataset.conversations for turn in talk.turns]
     questions = [question.text for talk in dataset.conversations for question in talk.questions]
     request = {

@@ -1,26 +1,28 @@
 //! Whom a judge should see: the nearest live facts of the same owner.
 use super::Engine;
 use super::admit::{Admission, Reached};
-use super::columns::{Asked, Columns};
+use super::columns::{Asked, AskedVector, Columns};
+use super::model::expect_models;
 use super::view::View;
 use crate::error::Result;
 use crate::rank::mode::Mode;
 use crate::rank::query::Query;
 use crate::rank::search::search_scores;
 use crate::store::{Interrupt, Micros, Seq};
-use crate::vector::quantise::quantise_unit;
 
 /// Rows read at a time while looking for texts that differ.
 const CHUNK: usize = 16;
 
 impl Engine {
     /// Id and text of the nearest live facts and pinned facts of the same owner, and of the same session where the new memory has
-    /// one, other than the identical text. By cosine when there is a vector, else by shared words.
+    /// one, other than the identical text. By the first model's cosine when there is a
+    /// vector, else by shared words.
     #[expect(clippy::too_many_arguments, reason = "the contract's own arguments")]
     pub fn judge_candidates(
         &self,
         text: &str,
         vector: Option<&[f32]>,
+        model_epoch: Option<i64>,
         user: Option<&str>,
         session: Option<&str>,
         limit: usize,
@@ -28,10 +30,11 @@ impl Engine {
         interrupt: Interrupt,
     ) -> Result<Vec<(String, String)>> {
         let terms = self.analyzer.counts(text);
-        let quantised = vector.and_then(quantise_unit);
-        let mode = if quantised.is_some() { Mode::Dense } else { Mode::Lexical };
-        let asked = Asked { terms: &terms, vector: quantised.as_ref(), tokens: None };
+        let vector = vector.map(AskedVector::plain).filter(|vector| vector.plain.is_some());
+        let mode = if vector.is_some() { Mode::Dense } else { Mode::Lexical };
+        let asked = Asked { terms: &terms, vectors: vector.as_slice(), second_share: 0.0 };
         self.snapshot(interrupt, |view| {
+            expect_models(view.tx, [model_epoch])?;
             let Some(scope) = view.tx.scope(user, session)? else { return Ok(Some(Vec::new())) };
             let own = match session {
                 Some(_) => Reached::session(&scope),

@@ -7,11 +7,11 @@ use super::gather::{Gathered, Part};
 use super::request::QueryTerms;
 use crate::error::Result;
 use crate::lexical::Analyzer;
-use crate::model::{Kind, Period};
+use crate::model::{Kind, Period, Slot};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
 use crate::rank::query::Query;
-use crate::rank::scene::{NO_SPEAKER, Scene};
+use crate::rank::scene::{NO_SPEAKER, Scene, Second};
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::terms::TermMatches;
 use crate::rank::thread::{NO_SESSION, Thread};
@@ -22,7 +22,10 @@ const USER: &str = "user";
 
 #[derive(Default)]
 pub(super) struct Columns<'g> {
-    pub cosine: Option<Vec<f32>>,
+    /// Of each model; empty without a query vector.
+    pub cosines: Vec<Vec<f32>>,
+    /// The second model's part of the dense signal.
+    second_share: f32,
     pub matches: TermMatches,
     doc_len: Vec<u32>,
     avg_len: f32,
@@ -48,10 +51,34 @@ struct Conversation<'g> {
 /// What a read ranks by.
 pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
-    /// The plain query vector.
-    pub vector: Option<&'a Quantised>,
-    /// For a query vector that the scope's statistics weight, in place of the plain one.
-    pub tokens: Option<&'a QueryTokens>,
+    /// By model; none: by words alone.
+    pub vectors: &'a [AskedVector],
+    /// The second model's part of the dense signal.
+    pub second_share: f32,
+}
+
+/// A query's vector by one model.
+pub(super) struct AskedVector {
+    /// The plain one; `None` for a vector without a direction.
+    pub plain: Option<Quantised>,
+    /// For one that the scope's statistics weight, in its place.
+    pub tokens: Option<QueryTokens>,
+}
+
+impl AskedVector {
+    pub fn plain(values: &[f32]) -> Self {
+        Self { plain: quantise_unit(values), tokens: None }
+    }
+
+    fn cosines(&self, slot: Slot, gathered: &Gathered, matches: &TermMatches) -> Result<Vec<f32>> {
+        let tokens = self.tokens.as_ref();
+        let weighted = tokens.and_then(|tokens| tokens.weighted(gathered.len() as u32, |term| matches.df(term)));
+        let weighted = weighted.as_deref().and_then(quantise_unit);
+        match weighted.as_ref().or(self.plain.as_ref()) {
+            Some(vector) => gathered.dense(slot, vector),
+            None => Ok(vec![f32::NEG_INFINITY; gathered.len()]),
+        }
+    }
 }
 
 impl<'g> Columns<'g> {
@@ -60,10 +87,11 @@ impl<'g> Columns<'g> {
         let doc_len: Vec<u32> = gathered.lengths().collect();
         let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
         let matches = gathered.matches(asked.terms);
-        let weighted = asked.tokens.and_then(|tokens| tokens.weighted(len as u32, |term| matches.df(term)));
-        let weighted = weighted.as_deref().and_then(quantise_unit);
+        let cosines = asked.vectors.iter().enumerate();
+        let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
         let mut columns = Self {
-            cosine: weighted.as_ref().or(asked.vector).map(|vector| gathered.dense(vector)).transpose()?,
+            cosines,
+            second_share: asked.second_share,
             matches,
             avg_len: total as f32 / len.max(1) as f32,
             doc_len,
@@ -99,7 +127,8 @@ impl<'g> Columns<'g> {
         let conversation = &self.conversation;
         Scene {
             query,
-            cosine: self.cosine.as_deref(),
+            cosine: self.cosines.first().map(Vec::as_slice),
+            second: self.cosines.get(1).map(|cosine| Second { cosine, share: self.second_share }),
             matches: &self.matches,
             doc_len: &self.doc_len,
             avg_len: self.avg_len,
@@ -173,6 +202,12 @@ pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, given: QueryTerms) 
     let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
     let spans: Vec<Range<usize>> = given.spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
     QueryTokens::new(given.vectors, &spans, &analyzer.query_terms(query))
+}
+
+/// What of the dense signal is the second model's, by the weights of both.
+pub(super) fn second_share(dense_weights: &[f64]) -> f32 {
+    let total: f64 = dense_weights.iter().sum();
+    dense_weights.get(1).filter(|_| total > 0.0).map_or(0.0, |weight| (weight / total) as f32)
 }
 
 /// The feedback that a memory had at the instant the read answers for.

@@ -2,8 +2,9 @@
 use std::collections::HashSet;
 
 use super::Engine;
+use super::model::expect_models;
 use super::read::memories;
-use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
+use super::remember::{Prepared, check_vectors, is_live, prepare, store_one};
 use super::request::{BatchRequest, Memory, NewMemory};
 use crate::error::Result;
 use crate::model::Kind;
@@ -33,7 +34,8 @@ impl Engine {
             facts.into_iter().map(|(fact, sources)| (prepare(&self.analyzer, fact), sources)).collect();
         let committed = self.write(interrupt, |tx| {
             let Some(turns) = unchanged(tx, turn_ids, now)? else { return Ok(None) };
-            check_dimension(tx, prepared.iter().flat_map(|(fact, _)| &fact.row.vectors))?;
+            expect_models(tx, prepared.iter().map(|(fact, _)| fact.model_epoch))?;
+            check_vectors(tx, prepared.iter().map(|(fact, _)| fact.row.vectors.as_slice()))?;
             let mut ids = Vec::with_capacity(prepared.len());
             for (mut fact, sources) in prepared {
                 fact.row.cited = cited(tx, &sources)?;

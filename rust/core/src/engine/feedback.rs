@@ -1,6 +1,7 @@
 //! `feedback`: what became of a memory, and the text that corrects it.
 use super::Engine;
-use super::remember::{Prepared, check_dimension, is_live, prepare, store_one};
+use super::model::expect_models;
+use super::remember::{Prepared, check_vectors, is_live, prepare, store_one};
 use super::request::{Correction, NewMemory};
 use crate::error::{Error, Result};
 use crate::model::{Judge, Kind, Outcome};
@@ -31,7 +32,8 @@ impl Engine {
             let head = living(tx, id, now)?;
             tx.add_feedback(head.seq, outcome, ts)?;
             let Some(draft) = draft else { return Ok(None) };
-            check_dimension(tx, draft.row.vectors.iter())?;
+            expect_models(tx, [draft.model_epoch])?;
+            check_vectors(tx, std::iter::once(draft.row.vectors.as_slice()))?;
             let tip = tip(tx, &head, id)?;
             let tip_seq = tip.head.seq;
             let heir = inherit(draft, tip, &expiries);
@@ -78,6 +80,7 @@ fn bare(correction: Correction) -> NewMemory {
         expires: None,
         metadata: None,
         vectors: correction.vectors,
+        model_epoch: correction.model_epoch,
         judge: Judge::None,
         supersedes: Vec::new(),
         replace: false,

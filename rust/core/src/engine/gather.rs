@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::admit::{Admission, Reached};
 use crate::error::Result;
 use crate::lexical::Posting;
-use crate::model::Period;
+use crate::model::{Period, Slot};
 use crate::partition::{Entry, Partition, Segment};
 use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
@@ -120,15 +120,15 @@ impl Gathered {
         part.rows.get(index.checked_sub(part.base)?).map(|row| (part, *row))
     }
 
-    /// The int8 cosine of each memory with the query, the best of its vectors; `NEG_INFINITY` for one without.
-    pub fn dense(&self, query: &Quantised) -> Result<Vec<f32>> {
+    /// The int8 cosine of each memory with a model's query vector, the best of its vectors; `NEG_INFINITY` for one without.
+    pub fn dense(&self, slot: Slot, query: &Quantised) -> Result<Vec<f32>> {
         let mut all = Vec::with_capacity(self.len);
         for part in &self.parts {
-            if part.segment.rows().is_empty() {
+            let Some(rows) = part.segment.rows(slot) else {
                 all.resize(all.len() + part.rows.len(), f32::NEG_INFINITY);
                 continue;
-            }
-            let best = part.segment.rows().best_per_owner(query, part.segment.entries().len())?;
+            };
+            let best = rows.best_per_owner(query, part.segment.entries().len())?;
             all.extend(part.rows.iter().map(|row| best.get(*row as usize).copied().unwrap_or(f32::NEG_INFINITY)));
         }
         Ok(all)

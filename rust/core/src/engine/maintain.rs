@@ -8,7 +8,8 @@ use crate::store::{Interrupt, Owners};
 impl Engine {
     /// Sizes and counts.
     pub fn stats(&self, interrupt: Interrupt) -> Result<Vec<(&'static str, Stat)>> {
-        let (stats, model) = self.read(interrupt, |tx| Ok((tx.stats()?, tx.model()?)))?;
+        let (stats, models, incoming, progress) =
+            self.read(interrupt, |tx| Ok((tx.stats()?, tx.models()?, tx.incoming_models()?, tx.incoming_progress()?)))?;
         let facts = self.store.facts();
         let int = |value: u64| Stat::Int(i64::try_from(value).unwrap_or(i64::MAX));
         let text = |value: Option<String>| value.map_or(Stat::Missing, Stat::Text);
@@ -30,9 +31,14 @@ impl Engine {
             ("cache_bytes", int(self.cache.bytes() as u64)),
             ("language", Stat::Text(facts.language)),
             ("readonly", Stat::Bool(facts.readonly)),
-            ("model", text(model.as_ref().map(|model| model.name.clone()))),
-            ("dimension", model.map_or(Stat::Missing, |model| int(u64::from(model.dimension)))),
+            ("reembed_pending", Stat::Bool(!incoming.is_empty())),
+            ("reembedded", int(progress.0)),
         ]);
+        for (slot, names) in [("model", "dimension"), ("second_model", "second_dimension")].into_iter().enumerate() {
+            let model = models.get(slot);
+            figures.push((names.0, text(model.map(|model| model.name.clone()))));
+            figures.push((names.1, model.map_or(Stat::Missing, |model| int(u64::from(model.dimension)))));
+        }
         Ok(figures)
     }
 

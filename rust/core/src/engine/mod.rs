@@ -17,6 +17,7 @@ mod model;
 mod read;
 mod recall;
 mod record;
+mod reembed;
 mod remember;
 mod replace;
 pub mod request;
@@ -35,6 +36,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use filter::validate_filter;
 pub use recall::validate_signals;
+pub use reembed::{Move, Unembedded};
 pub use request::*;
 
 /// One open collection. Shared between threads; every method may be called from any of them.

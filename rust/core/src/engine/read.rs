@@ -5,6 +5,7 @@ use super::admit::{Reached, reached};
 use super::record;
 use super::remember::is_live;
 use super::request::{Memory, Reach};
+use super::view::of_slot;
 use super::{Engine, filter};
 use crate::error::{Error, Result};
 use crate::store::{Head, Interrupt, Micros, Owners, ReadTx, Scan, Seq};
@@ -79,11 +80,11 @@ impl Engine {
         })
     }
 
-    /// The vectors as they were given, by id; `None` for what is not there, empty for what has none.
+    /// The first model's vectors as they were given, by id; `None` for what is not there, empty for what has none.
     pub fn vectors(&self, ids: &[String], interrupt: Interrupt) -> Result<Vec<Option<Vec<Vec<f32>>>>> {
         self.read(interrupt, |tx| {
             let found = ids.iter().map(|id| tx.find(id)?.map(|head| tx.vectors(head.seq)).transpose());
-            found.collect()
+            found.map(|vectors| Ok(vectors?.map(|vectors| of_slot(0, vectors)))).collect()
         })
     }
 

@@ -3,9 +3,10 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, Columns, feedback_then, query_terms, query_tokens};
+use super::columns::{Asked, AskedVector, Columns, feedback_then, query_terms, query_tokens, second_share};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
+use super::model::expect_models;
 use super::record;
 use super::request::{Memory, Ranked, Reach, RecallRequest};
 use super::view::View;
@@ -19,10 +20,8 @@ use crate::rank::query::Query;
 use crate::rank::refuse::nothing_relevant;
 use crate::rank::relevance::{Relevance, relevance};
 use crate::rank::scene::Scene;
-use crate::rank::term_weights::QueryTokens;
 use crate::rank::weights::Weights;
 use crate::store::{Interrupt, Seq};
-use crate::vector::quantise::{Quantised, quantise_unit};
 
 impl Engine {
     /// The pool by score. Superseded memories are part of S, as candidates and as neighbours, when the request includes them.
@@ -37,7 +36,7 @@ pub fn validate_signals(signals: &[(String, f64)]) -> Result<()> {
     weights(0.5, signals).map(drop)
 }
 
-/// The defaults beside the embedder, and what differs from them.
+/// The defaults beside the embedder, or both, and what differs from them.
 fn weights(dense_weight: f64, signals: &[(String, f64)]) -> Result<Weights> {
     let mut weights = Weights::beside(dense_weight as f32);
     for (name, weight) in signals {
@@ -54,21 +53,24 @@ pub(super) struct Plan<'a> {
     filter: Option<MetadataFilter>,
     weights: Weights,
     terms: Vec<(u64, u32)>,
-    quantised: Option<Quantised>,
-    tokens: Option<QueryTokens>,
+    vectors: Vec<AskedVector>,
     query: Query,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let weights = weights(request.settings.dense_weight, &request.settings.signals)?;
+        let weights = weights(request.settings.dense_weights.iter().sum(), &request.settings.signals)?;
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
             now: request.now,
             as_of: request.as_of,
         };
-        let tokens = request.query_terms.clone();
+        let vectors = request.vectors.iter().enumerate().map(|(slot, values)| {
+            let tokens = request.query_terms.get(slot).cloned().flatten();
+            let tokens = tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens));
+            AskedVector { tokens, ..AskedVector::plain(values) }
+        });
         let language = Language::of(engine.analyzer.language());
         Ok(Self {
             request,
@@ -76,8 +78,7 @@ impl<'a> Plan<'a> {
             filter: filter::parse(request.filter.as_deref())?,
             weights: weights.in_mode(request.mode),
             terms: query_terms(&engine.analyzer, &request.query),
-            quantised: request.vector.as_deref().and_then(quantise_unit),
-            tokens: tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens)),
+            vectors: vectors.collect(),
             query: Query::read(&request.query, admission.instant(), language),
             admission,
         })
@@ -86,11 +87,13 @@ impl<'a> Plan<'a> {
     /// Ranks in one snapshot; `None`: in a fresh one, please. `left_out` are no candidates; `line_tokens` is what packing adds to
     /// each memory's own tokens.
     pub fn rank(&self, view: &View, left_out: &HashSet<Seq>, line_tokens: u32) -> Result<Option<Ranked>> {
+        expect_models(view.tx, [self.request.model_epoch])?;
         let Some(gathered) = view.gather(&self.reach, &self.admission, self.filter.as_ref())? else { return Ok(None) };
         if gathered.len() == 0 {
             return Ok(Some(Ranked::default()));
         }
-        let asked = Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: self.tokens.as_ref() };
+        let second_share = second_share(&self.request.settings.dense_weights);
+        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share };
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
@@ -106,11 +109,11 @@ impl<'a> Plan<'a> {
         self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
     }
 
-    /// The cosine with the plain query vector, where something depends on it and the ranking went by another one.
+    /// The first model's cosine with the plain query vector, where something depends on it and the ranking went by another one.
     fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
         let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
-        let plain = self.quantised.as_ref().filter(|_| has_cutoff && self.tokens.is_some());
-        plain.map(|plain| gathered.dense(plain)).transpose()
+        let first = self.vectors.first().filter(|first| has_cutoff && first.tokens.is_some());
+        first.and_then(|first| first.plain.as_ref()).map(|plain| gathered.dense(0, plain)).transpose()
     }
 
     fn refuses(&self, scene: &Scene) -> bool {
@@ -157,7 +160,7 @@ impl<'a> Plan<'a> {
         similarity: Option<&[f32]>,
         candidates: Vec<u32>,
     ) -> Result<Vec<u32>> {
-        match (self.request.min_relevance, &self.request.vector, similarity) {
+        match (self.request.min_relevance, self.request.vectors.first(), similarity) {
             (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, candidates),
             _ => Ok(candidates),
         }
@@ -208,7 +211,7 @@ impl<'a> Plan<'a> {
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
         let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
         let mut ranked = Ranked { terms: scene.matches.statistics(), ..Ranked::default() };
-        let rows = view.rows(&seqs, self.request.vector.as_deref())?;
+        let rows = view.rows(&seqs, self.request.vectors.first().map(Vec::as_slice))?;
         for (place, ((row, similarity), pooled)) in rows.into_iter().zip(blended).enumerate() {
             if place >= kept {
                 ranked.below_gap.push(row.id);

@@ -2,14 +2,15 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Engine;
+use super::model::expect_models;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
 use crate::lexical::Analyzer;
-use crate::model::Kind;
+use crate::model::{Kind, Slot, Vector};
 use crate::rank::language::Language;
 use crate::rank::language::marks::marks;
 use crate::rank::language::question::question_share;
-use crate::store::{self, Interrupt, Micros, ReadTx, Scope, Seq, WriteTx};
+use crate::store::{self, Interrupt, Micros, Model, ReadTx, Scope, Seq, WriteTx};
 use crate::tokens;
 
 /// A memory with everything that can be known before the transaction.
@@ -19,6 +20,7 @@ pub(super) struct Prepared {
     pub session: Option<String>,
     pub supersedes: Vec<String>,
     pub replace: bool,
+    pub model_epoch: Option<i64>,
 }
 
 /// A memory in its place.
@@ -33,7 +35,8 @@ impl Engine {
     pub fn remember(&self, memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
         let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
         let stored = self.write(interrupt, |tx| {
-            check_dimension(tx, prepared.iter().flat_map(|new| &new.row.vectors))?;
+            expect_models(tx, prepared.iter().map(|new| new.model_epoch))?;
+            check_vectors(tx, prepared.iter().map(|new| new.row.vectors.as_slice()))?;
             prepared.iter().map(|new| store_one(tx, new, now)).collect::<Result<Vec<Stored>>>()
         })?;
         if stored.iter().any(|one| one.erased) {
@@ -71,26 +74,58 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
         cited: Vec::new(),
         judge: new.judge,
     };
-    Prepared { row, user: new.user, session: new.session, supersedes: new.supersedes, replace: new.replace }
+    Prepared {
+        row,
+        user: new.user,
+        session: new.session,
+        supersedes: new.supersedes,
+        replace: new.replace,
+        model_epoch: new.model_epoch,
+    }
 }
 
-/// Vectors of a length that the collection does not have are refused before anything is stored.
-pub(super) fn check_dimension<'a>(tx: &ReadTx, vectors: impl Iterator<Item = &'a Vec<f32>>) -> Result<()> {
-    let mut lengths = vectors.map(Vec::len).peekable();
-    let Some(first) = lengths.peek().copied() else { return Ok(()) };
-    let Some(model) = tx.model()? else {
+/// Vectors of a length or of models that the collection does not have are refused before anything is stored.
+pub(super) fn check_vectors<'a>(tx: &ReadTx, memories: impl Iterator<Item = &'a [Vector]>) -> Result<()> {
+    let mut memories = memories.filter(|vectors| !vectors.is_empty()).peekable();
+    if memories.peek().is_none() {
+        return Ok(());
+    }
+    let models = tx.models()?;
+    memories.try_for_each(|vectors| check_one(&models, vectors))
+}
+
+pub(super) fn check_one(models: &[Model], vectors: &[Vector]) -> Result<()> {
+    let made_by = |slot: Slot| vectors.iter().any(|vector| vector.slot == slot);
+    if models.is_empty() {
+        let dimensions = vectors.first().map_or(0, |vector| vector.values.len());
         return Err(Error::Configuration {
-            message: format!("a vector of {first} dimensions came before the collection knew its embedder"),
-            hint: "bind the model first".to_owned(),
+            message: format!("a vector of {dimensions} dimensions came before the collection knew its embedder"),
+            hint: "bind the models first".to_owned(),
         });
-    };
-    let expected = model.dimension as usize;
-    match lengths.find(|length| *length != expected) {
-        None => Ok(()),
-        Some(got) => {
-            Err(Error::Dimension { expected, got, hint: "all vectors of a collection have one length".to_owned() })
+    }
+    if let Some(missing) = (0..models.len()).find(|slot| !made_by(*slot)).and_then(|slot| models.get(slot)) {
+        return Err(Error::Configuration {
+            message: format!("a memory came without a vector of the collection's model {:?}", missing.name),
+            hint: "open the collection with the embedder it has now".to_owned(),
+        });
+    }
+    for vector in vectors {
+        let Some(model) = models.get(vector.slot) else {
+            return Err(Error::Configuration {
+                message: format!("a vector is of model {}, the collection has {}", vector.slot + 1, models.len()),
+                hint: "open the collection with the embedder it has now".to_owned(),
+            });
+        };
+        let (expected, got) = (model.dimension as usize, vector.values.len());
+        if expected != got {
+            return Err(Error::Dimension {
+                expected,
+                got,
+                hint: format!("all vectors of the model {:?} have one length", model.name),
+            });
         }
     }
+    Ok(())
 }
 
 /// Stores one memory and what follows from it.

@@ -1,6 +1,7 @@
 //! `replace_turns`: other turns in a session's place, all in one transaction.
 use super::Engine;
-use super::remember::{Prepared, check_dimension, prepare, store_one};
+use super::model::expect_models;
+use super::remember::{Prepared, check_vectors, prepare, store_one};
 use super::request::NewMemory;
 use crate::error::Result;
 use crate::model::Kind;
@@ -19,7 +20,8 @@ impl Engine {
     ) -> Result<Vec<String>> {
         let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
         let (ids, gone) = self.write(interrupt, |tx| {
-            check_dimension(tx, prepared.iter().flat_map(|new| &new.row.vectors))?;
+            expect_models(tx, prepared.iter().map(|new| new.model_epoch))?;
+            check_vectors(tx, prepared.iter().map(|new| new.row.vectors.as_slice()))?;
             let old = turns(tx, user, session)?;
             // Before the new ones are stored: an id among the old may be given again.
             let gone = if old.is_empty() { 0 } else { tx.erase(&old)? };

@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Judge, Kind, Outcome};
+use crate::model::{Judge, Kind, Outcome, Vector};
 use crate::rank::terms::TermStatistics;
 use crate::store::{Durability, Micros};
 
@@ -23,6 +23,15 @@ pub struct Options {
     pub entropy: [u8; 32],
 }
 
+/// A model of the collection, as its embedder gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundModel {
+    pub name: String,
+    pub dimension: usize,
+    /// The embedder's vector of a fixed text; `None` when the caller gives the vectors.
+    pub probe: Option<Vec<f32>>,
+}
+
 /// One memory to be stored.
 #[derive(Debug, Clone)]
 pub struct NewMemory {
@@ -41,8 +50,10 @@ pub struct NewMemory {
     pub expires: Option<Micros>,
     /// A JSON object of the caller's own keys.
     pub metadata: Option<String>,
-    /// One vector a part of the text; empty = stored without vectors.
-    pub vectors: Vec<Vec<f32>>,
+    /// One vector a part of the text and model; empty = stored without vectors.
+    pub vectors: Vec<Vector>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub judge: Judge,
     /// Ids a judge named; applied only to those still live at commit.
     pub supersedes: Vec<String>,
@@ -56,7 +67,9 @@ pub struct Correction {
     pub id: String,
     pub text: String,
     pub ts: Micros,
-    pub vectors: Vec<Vec<f32>>,
+    pub vectors: Vec<Vector>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     /// The expiry by kind of the correction; a kind that is missing lives for ever.
     pub expires: Vec<(Kind, Option<Micros>)>,
 }
@@ -74,8 +87,8 @@ pub struct Settings {
     pub max_turns: Option<usize>,
     /// Weights by signal name that differ from the defaults.
     pub signals: Vec<(String, f64)>,
-    /// The embedder's.
-    pub dense_weight: f64,
+    /// Of each model's cosine; their sum is the weight of the dense signal.
+    pub dense_weights: Vec<f64>,
 }
 
 /// Which memories a call may see. `any_user` is `retentive.ANY`; `user: None` without it is "what has no user".
@@ -97,9 +110,12 @@ pub struct QueryTerms {
 #[derive(Debug, Clone)]
 pub struct RecallRequest {
     pub query: String,
-    pub vector: Option<Vec<f32>>,
-    /// Where the query vector is to be weighted by the scope's statistics.
-    pub query_terms: Option<QueryTerms>,
+    /// The query's vector by each model; empty: none.
+    pub vectors: Vec<Vec<f32>>,
+    /// By model, where the query vector is to be weighted by the scope's statistics.
+    pub query_terms: Vec<Option<QueryTerms>>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub reach: Reach,
     pub limit: Option<usize>,
     /// Only sizes the pool, when `limit` is `None`.
@@ -124,7 +140,10 @@ pub struct RecallRequest {
 pub struct SearchRequest {
     /// `None` and no vector: filter only, newest first.
     pub query: Option<String>,
-    pub vector: Option<Vec<f32>>,
+    /// The query's vector by each model; empty: none.
+    pub vectors: Vec<Vec<f32>>,
+    /// What the vectors were made for ([`super::Engine::model_epoch`]); `None` = not checked.
+    pub model_epoch: Option<i64>,
     pub reach: Reach,
     pub limit: Option<usize>,
     pub token_budget: Option<usize>,
@@ -134,8 +153,8 @@ pub struct SearchRequest {
     /// JSON.
     pub filter: Option<String>,
     pub max_distance: Option<f64>,
-    /// w of hybrid.
-    pub dense_weight: f64,
+    /// Of each model's cosine; their sum is w of hybrid.
+    pub dense_weights: Vec<f64>,
     pub explain: bool,
 }
 

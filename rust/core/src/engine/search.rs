@@ -1,19 +1,21 @@
 //! `search`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, Columns, query_terms};
+use super::columns::{Asked, AskedVector, Columns, query_terms, second_share};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
+use super::model::expect_models;
 use super::record;
 use super::request::{Memory, Ranked, SearchRequest};
-use super::view::View;
+use super::view::{View, best_cosine};
 use crate::error::Result;
+use crate::model::Vector;
 use crate::rank::blend::{PoolSize, pool, within_gap};
 use crate::rank::mode::Mode;
 use crate::rank::query::Query;
+use crate::rank::relevance::DENSE_SHARES;
 use crate::rank::search::search_scores;
 use crate::store::{Interrupt, Row, Seq};
-use crate::vector::quantise::{Quantised, quantise_unit};
 
 impl Engine {
     /// The best hits by score; without a query and a vector what the filter admits, newest first.
@@ -22,7 +24,9 @@ impl Engine {
             request,
             filter: filter::parse(request.filter.as_deref())?,
             terms: request.query.as_deref().map(|query| query_terms(&self.analyzer, query)).unwrap_or_default(),
-            quantised: request.vector.as_deref().and_then(quantise_unit),
+            vectors: request.vectors.iter().map(|values| AskedVector::plain(values)).collect(),
+            dense_weight: request.dense_weights.iter().sum(),
+            second_share: second_share(&request.dense_weights),
         };
         self.snapshot(interrupt, |view| search.rank(view))
     }
@@ -32,32 +36,37 @@ struct Search<'a> {
     request: &'a SearchRequest,
     filter: Option<MetadataFilter>,
     terms: Vec<(u64, u32)>,
-    quantised: Option<Quantised>,
+    vectors: Vec<AskedVector>,
+    dense_weight: f64,
+    second_share: f32,
 }
 
 impl Search<'_> {
     fn rank(&self, view: &View) -> Result<Option<Ranked>> {
         let request = self.request;
+        expect_models(view.tx, [request.model_epoch])?;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
-        let columns =
-            Columns::new(&gathered, &Asked { terms: &self.terms, vector: self.quantised.as_ref(), tokens: None })?;
-        if request.query.is_none() && request.vector.is_none() {
+        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share: self.second_share };
+        let columns = Columns::new(&gathered, &asked)?;
+        if request.query.is_none() && request.vectors.is_empty() {
             return self.newest(view, &gathered, &columns).map(Some);
         }
-        let scores = search_scores(&columns.scene(&Query::default()), request.mode, request.dense_weight as f32);
+        let scores = search_scores(&columns.scene(&Query::default()), request.mode, self.dense_weight as f32);
         let candidates = self.candidates(view, &gathered, &columns, &scores.score)?;
         let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
-        let range = Range::of(columns.cosine.as_deref().unwrap_or_default());
+        let ranges: Vec<Range> = columns.cosines.iter().map(|cosines| Range::of(cosines)).collect();
         let mut ranked = Ranked::default();
-        for ((row, similarity), index) in rows(view, &gathered, &pooled, request.vector.as_deref())? {
+        for Hit { row, similarities, index } in self.hits(view, &gathered, &pooled)? {
+            let similarity = similarities.first().copied().flatten();
             let part = |name: &str| {
                 let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
                 values.and_then(|values| values.get(index as usize)).map_or(0.0, |value| f64::from(*value))
             };
-            let parts = self.parts(&range, similarity, part("lexical"));
+            let dense = self.dense_parts(&ranges, &similarities);
+            let parts = self.parts(similarity, &dense, part("lexical"));
             let score = parts.iter().map(|(_, part)| part).sum();
-            let scoring = request.explain.then(|| explained(&parts, similarity));
+            let scoring = request.explain.then(|| explained(&parts, &dense, similarity));
             ranked.memories.push(Memory { scoring, ..hit_memory(row, score, similarity) });
         }
         sort(&mut ranked.memories);
@@ -66,24 +75,43 @@ impl Search<'_> {
     }
 
     /// The score's parts with the exact cosine in place of the scan's.
-    fn parts(&self, range: &Range, similarity: Option<f32>, lexical: f64) -> Vec<(&'static str, f64)> {
+    fn parts(&self, similarity: Option<f32>, dense: &[f64], lexical: f64) -> Vec<(&'static str, f64)> {
         match self.request.mode {
             Mode::Dense => vec![("dense", f64::from(similarity.unwrap_or(f32::NEG_INFINITY)))],
             Mode::Lexical => vec![("lexical", lexical)],
-            Mode::Hybrid => {
-                let dense = similarity.map_or(0.0, |cosine| self.request.dense_weight * range.scale(cosine));
-                vec![("dense", dense), ("lexical", lexical)]
-            }
+            Mode::Hybrid => vec![("dense", dense.iter().sum()), ("lexical", lexical)],
         }
+    }
+
+    /// What each model gives to `dense` of hybrid.
+    fn dense_parts(&self, ranges: &[Range], similarities: &[Option<f32>]) -> Vec<f64> {
+        let weights = &self.request.dense_weights;
+        let parts = ranges.iter().zip(similarities).zip(weights);
+        parts.map(|((range, cosine), weight)| cosine.map_or(0.0, |cosine| weight * range.scale(cosine))).collect()
+    }
+
+    /// The rows of the pool.
+    fn hits(&self, view: &View, gathered: &Gathered, pooled: &[u32]) -> Result<Vec<Hit>> {
+        let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
+        if self.request.vectors.is_empty() {
+            let rows = view.tx.rows(&seqs)?.into_iter().zip(pooled);
+            return Ok(rows.map(|(row, index)| Hit { row, similarities: Vec::new(), index: *index }).collect());
+        }
+        let rows = view.tx.rows_with_vectors(&seqs)?.into_iter().zip(pooled);
+        let exact = |vectors: &[Vector]| {
+            let queries = self.request.vectors.iter().enumerate();
+            queries.map(|(slot, query)| best_cosine(slot, query, vectors)).collect()
+        };
+        Ok(rows.map(|((row, vectors), index)| Hit { row, similarities: exact(&vectors), index: *index }).collect())
     }
 
     /// What can be a hit at all: in `dense` what has vectors, in `lexical` (and without a vector) what shares a word.
     fn candidates(&self, view: &View, gathered: &Gathered, columns: &Columns, scores: &[f32]) -> Result<Vec<u32>> {
-        let by_words = self.request.mode == Mode::Lexical || self.quantised.is_none();
+        let by_words = self.request.mode == Mode::Lexical || self.vectors.iter().all(|vector| vector.plain.is_none());
         let numbered = (0_u32..).zip(scores);
         let hits = numbered.filter(|(_, score)| if by_words { **score > 0.0 } else { score.is_finite() });
         let hits: Vec<u32> = hits.map(|(index, _)| index).collect();
-        match (self.request.max_distance, &self.request.vector, &columns.cosine) {
+        match (self.request.max_distance, self.request.vectors.first(), columns.cosines.first()) {
             (Some(most), Some(query), Some(int8)) => view.at_least(gathered, int8, query, (1.0 - most) as f32, hits),
             _ => Ok(hits),
         }
@@ -93,7 +121,7 @@ impl Search<'_> {
         let level = vec![0.0; gathered.len()];
         let all: Vec<u32> = (0..gathered.len() as u32).collect();
         let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
-        let memories = rows(view, gathered, &pooled, None)?.map(|((row, _), _)| hit_memory(row, 0.0, None)).collect();
+        let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
         Ok(Ranked { memories, ..Ranked::default() })
     }
 
@@ -110,6 +138,15 @@ impl Search<'_> {
         let below = ranked.memories.split_off(within_gap(&scores, gap));
         ranked.below_gap = below.into_iter().map(|memory| memory.id).collect();
     }
+}
+
+/// A row of the pool.
+struct Hit {
+    row: Row,
+    /// The exact cosine by each model; `None` where the memory has no vector of it.
+    similarities: Vec<Option<f32>>,
+    /// Its index in S.
+    index: u32,
 }
 
 /// Least and largest cosine of S.
@@ -136,24 +173,25 @@ impl Range {
     }
 }
 
-/// The rows of the pool, each with its exact similarity to the query and its index in S.
+/// The rows of the pool, each with its index in S.
 pub(super) fn rows<'a>(
     view: &View,
     gathered: &Gathered,
     pooled: &'a [u32],
-    query: Option<&[f32]>,
-) -> Result<impl Iterator<Item = ((Row, Option<f32>), u32)> + use<'a>> {
+) -> Result<impl Iterator<Item = (Row, u32)> + use<'a>> {
     let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
-    Ok(view.rows(&seqs, query)?.into_iter().zip(pooled.iter().copied()))
+    Ok(view.tx.rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
 }
 
 pub(super) fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
     Memory { score, similarity: similarity.map(f64::from), ..record::memory(row) }
 }
 
-fn explained(parts: &[(&'static str, f64)], similarity: Option<f32>) -> Vec<(&'static str, f64)> {
+fn explained(parts: &[(&'static str, f64)], dense: &[f64], similarity: Option<f32>) -> Vec<(&'static str, f64)> {
     let relevance = similarity.map(|cosine| ("relevance", f64::from(cosine)));
-    relevance.into_iter().chain(parts.iter().copied()).collect()
+    let of_two = parts.len() > 1 && dense.len() > 1;
+    let shares = DENSE_SHARES.into_iter().zip(dense.iter().copied()).filter(|_| of_two);
+    relevance.into_iter().chain(parts.iter().copied()).chain(shares).collect()
 }
 
 /// By score; ties keep the pool's order: the newer, then the later inserted.

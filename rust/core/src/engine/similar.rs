@@ -6,7 +6,7 @@ use super::feedback::living;
 use super::gather::Gathered;
 use super::request::Ranked;
 use super::search::{hit_memory, rows, sort};
-use super::view::{View, best_cosine};
+use super::view::{View, best_cosine, of_slot};
 use crate::error::Result;
 use crate::rank::blend::{PoolSize, pool};
 use crate::rank::mode::Mode;
@@ -16,7 +16,7 @@ use crate::store::{Interrupt, Micros, ReadTx, Seq};
 use crate::vector::quantise::quantise_unit;
 
 impl Engine {
-    /// The nearest to a stored memory, of the same owner, by cosine; by shared words where it has no vectors.
+    /// The nearest to a stored memory, of the same owner, by the first model's cosine; by shared words where it has no vectors.
     pub fn similar(&self, id: &str, limit: Option<usize>, now: Micros, interrupt: Interrupt) -> Result<Ranked> {
         self.snapshot(interrupt, |view| self.nearest_to(view, id, limit, now))
     }
@@ -26,9 +26,9 @@ impl Engine {
         let whole = Reached { partition: own.partition, scope: None, is_session: false, held: 0 };
         let admission = Admission { documents: true, superseded: false, now, as_of: None };
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
-        let vectors = view.tx.vectors(own.seq)?;
+        let vectors = of_slot(0, view.tx.vectors(own.seq)?);
         let terms = if vectors.is_empty() { self.terms_of(view.tx, own.seq)? } else { Vec::new() };
-        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: None, tokens: None })?;
+        let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &[], second_share: 0.0 })?;
         let scores = if vectors.is_empty() { by_words(&columns) } else { by_vectors(&gathered, &vectors)? };
         let numbered = (0_u32..).zip(gathered.entries()).zip(&scores);
         let others = numbered.filter(|((_, entry), score)| entry.seq != own.seq && **score > f32::NEG_INFINITY);
@@ -36,9 +36,9 @@ impl Engine {
         let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
         let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
         let mut ranked = Ranked::default();
-        for ((row, _), index) in rows(view, &gathered, &pooled, None)? {
+        for (row, index) in rows(view, &gathered, &pooled)? {
             let theirs = view.tx.vectors(row.head.seq)?;
-            let similarity = vectors.iter().filter_map(|vector| best_cosine(vector, &theirs)).reduce(f32::max);
+            let similarity = vectors.iter().filter_map(|vector| best_cosine(0, vector, &theirs)).reduce(f32::max);
             let score = similarity.or_else(|| scores.get(index as usize).copied()).unwrap_or_default();
             ranked.memories.push(hit_memory(row, f64::from(score), similarity));
         }
@@ -57,7 +57,7 @@ impl Engine {
 fn by_vectors(gathered: &Gathered, vectors: &[Vec<f32>]) -> Result<Vec<f32>> {
     let mut nearest = vec![f32::NEG_INFINITY; gathered.len()];
     for quantised in vectors.iter().filter_map(|vector| quantise_unit(vector)) {
-        for (best, score) in nearest.iter_mut().zip(gathered.dense(&quantised)?) {
+        for (best, score) in nearest.iter_mut().zip(gathered.dense(0, &quantised)?) {
             *best = best.max(score);
         }
     }

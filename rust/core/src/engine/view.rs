@@ -8,6 +8,7 @@ use super::gather::Gathered;
 use super::request::Reach;
 use crate::error::{Error, Result};
 use crate::gate;
+use crate::model::{Slot, Vector};
 use crate::partition::{Cache, Partition};
 use crate::store::{Interrupt, ReadTx, Row, Seq};
 use crate::vector::quantise::cosine;
@@ -84,7 +85,7 @@ impl View<'_, '_> {
             return Ok(self.tx.rows(seqs)?.into_iter().map(|row| (row, None)).collect());
         };
         let rows = self.tx.rows_with_vectors(seqs)?.into_iter();
-        Ok(rows.map(|(row, vectors)| (row, best_cosine(query, &vectors))).collect())
+        Ok(rows.map(|(row, vectors)| (row, best_cosine(0, query, &vectors))).collect())
     }
 
     /// Of the candidates those that are at least so similar, by the exact cosine: int8 decides where it can tell.
@@ -103,7 +104,7 @@ impl View<'_, '_> {
                 near > 0.0
             } else {
                 let seq = gathered.seq(index as usize).unwrap_or_default();
-                best_cosine(query, &self.tx.vectors(seq)?).is_some_and(|exact| exact >= least)
+                best_cosine(0, query, &self.tx.vectors(seq)?).is_some_and(|exact| exact >= least)
             };
             if enough {
                 kept.push(index);
@@ -113,10 +114,15 @@ impl View<'_, '_> {
     }
 }
 
-/// The float32 cosine with the query of the best of a memory's vectors; `None` for a memory without any.
-pub(super) fn best_cosine(query: &[f32], vectors: &[Vec<f32>]) -> Option<f32> {
-    let fitting = vectors.iter().filter(|vector| vector.len() == query.len());
-    fitting.map(|vector| cosine(query, vector)).reduce(f32::max)
+/// The float32 cosine with a model's query vector of the best of a memory's vectors of that model; `None` for a memory without any.
+pub(super) fn best_cosine(slot: Slot, query: &[f32], vectors: &[Vector]) -> Option<f32> {
+    let fitting = vectors.iter().filter(|vector| vector.slot == slot && vector.values.len() == query.len());
+    fitting.map(|vector| cosine(query, &vector.values)).reduce(f32::max)
+}
+
+/// The vectors that one model made.
+pub(super) fn of_slot(slot: Slot, vectors: Vec<Vector>) -> Vec<Vec<f32>> {
+    vectors.into_iter().filter(|vector| vector.slot == slot).map(|vector| vector.values).collect()
 }
 
 /// Wider than int8 codes can be wrong about a cosine, query and memory together.

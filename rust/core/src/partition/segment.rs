@@ -1,7 +1,7 @@
 //! A few thousand memories of one partition as columns: what ranking reads, in insertion order.
 use crate::error::Result;
 use crate::lexical::Postings;
-use crate::model::{Kind, Period};
+use crate::model::{Kind, MOST_MODELS, Period, Slot};
 use crate::store::{IndexRow, Micros, Seq};
 use crate::vector::quantise::quantise_unit;
 use crate::vector::scan::Rows;
@@ -54,7 +54,8 @@ pub(crate) struct Segment {
     feedback: Vec<(u32, Feedback)>,
     /// The days that rows' own words mean, by row number, rising; rows without any are left out.
     periods: Vec<(u32, Box<[Period]>)>,
-    rows: Rows,
+    /// Of each model.
+    rows: [Rows; MOST_MODELS],
     postings: Postings,
     dead: usize,
 }
@@ -64,8 +65,9 @@ impl Segment {
         &self.entries
     }
 
-    pub fn rows(&self) -> &Rows {
-        &self.rows
+    /// The vectors that one model made; none for a model that there is not.
+    pub fn rows(&self, slot: Slot) -> Option<&Rows> {
+        self.rows.get(slot).filter(|rows| !rows.is_empty())
     }
 
     pub fn postings(&self) -> &Postings {
@@ -102,11 +104,12 @@ impl Segment {
     pub fn push(&mut self, row: IndexRow, codes: Codes) -> Result<()> {
         let number = self.entries.len() as u32;
         for vector in &row.vectors {
-            let Some(quantised) = quantise_unit(vector) else { continue };
-            if self.rows.is_empty() {
-                self.rows = Rows::new(quantised.codes.len());
+            let Some(quantised) = quantise_unit(&vector.values) else { continue };
+            let Some(rows) = self.rows.get_mut(vector.slot) else { continue };
+            if rows.is_empty() {
+                *rows = Rows::new(quantised.codes.len());
             }
-            self.rows.push(number, &quantised)?;
+            rows.push(number, &quantised)?;
         }
         self.postings.push(number, &row.terms);
         self.entries.push(entry(&row, codes));
@@ -152,7 +155,8 @@ impl Segment {
             self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
         let periods: usize =
             self.periods.iter().map(|(_, periods)| size_of_val(&**periods) + size_of::<(u32, Box<[Period]>)>()).sum();
-        self.entries.capacity() * size_of::<Entry>() + feedback + periods + self.rows.bytes() + self.postings.bytes()
+        let rows: usize = self.rows.iter().map(Rows::bytes).sum();
+        self.entries.capacity() * size_of::<Entry>() + feedback + periods + rows + self.postings.bytes()
     }
 }
 

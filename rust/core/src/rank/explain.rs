@@ -11,7 +11,8 @@ pub struct Scoring {
     pub relevance_norm: f64,
     pub recency: f64,
     pub feedback: f64,
-    /// Each signal's weighted part, in the order in which they were added.
+    /// Each signal's weighted part, in the order in which they were added. Behind them, where the collection has two models, what
+    /// each gives to `dense`.
     pub signals: Vec<(&'static str, f64)>,
 }
 
@@ -25,7 +26,7 @@ pub fn explain(scene: &Scene, relevance: &Relevance, pooled: &Pooled) -> Scoring
         relevance_norm: pooled.relevance_norm,
         recency: pooled.recency,
         feedback: pooled.feedback,
-        signals: relevance.parts.iter().map(|(name, values)| (*name, part(values))).collect(),
+        signals: relevance.parts.iter().chain(&relevance.shares).map(|(name, values)| (*name, part(values))).collect(),
     }
 }
 

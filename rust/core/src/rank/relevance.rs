@@ -1,13 +1,20 @@
 //! Relevance: the weighted sum of the signals over S.
 use super::scene::Scene;
-use super::signals::SIGNALS;
+use super::signals::{SIGNALS, dense};
 use super::weights::Weights;
+use crate::model::MOST_MODELS;
+
+const DENSE: &str = "dense";
+/// What `_vx_scoring` calls the parts of `dense`, by slot.
+pub const DENSE_SHARES: [&str; MOST_MODELS] = ["dense_first", "dense_second"];
 
 #[derive(Debug, Clone, Default)]
 pub struct Relevance {
     pub total: Vec<f32>,
     /// Each signal's weighted part, in the order of the addition: their sum, in that order, is `total` to the bit.
     pub parts: Vec<(&'static str, Vec<f32>)>,
+    /// Of two models the weighted part of each, which together are `dense`; else empty.
+    pub shares: Vec<(&'static str, Vec<f32>)>,
 }
 
 /// Adds the signals up in their order; each sees the sum of those before it. Weights come from [`Weights::in_mode`].
@@ -22,7 +29,13 @@ pub fn relevance(scene: &Scene, weights: &Weights) -> Relevance {
         }
         parts.push((signal.name(), part));
     }
-    Relevance { total, parts }
+    Relevance { total, parts, shares: dense_shares(scene, weights) }
+}
+
+fn dense_shares(scene: &Scene, weights: &Weights) -> Vec<(&'static str, Vec<f32>)> {
+    let weight = weights.get(DENSE).unwrap_or_default();
+    let named = |shares| DENSE_SHARES.into_iter().zip(shares).map(|(name, share)| (name, weighted(share, weight)));
+    dense::shares(scene).map(|shares| named(shares).collect()).unwrap_or_default()
 }
 
 fn weighted(mut part: Vec<f32>, weight: f32) -> Vec<f32> {
@@ -54,6 +67,16 @@ mod tests {
             for row in 0..sample.len() {
                 let sum = got.parts.iter().fold(0.0, |sum, (_, part)| sum + part[row]);
                 prop_assert_eq!(sum.to_bits(), got.total[row].to_bits());
+            }
+        }
+
+        #[test]
+        fn the_shares_of_two_models_are_the_dense_part(sample in Sample::of_two_models()) {
+            let view = sample.view();
+            let got = relevance(&view.scene(), &Weights::default());
+            prop_assert_eq!(got.shares.iter().map(|(name, _)| *name).collect::<Vec<_>>(), DENSE_SHARES);
+            for row in 0..sample.len() {
+                prop_assert!((got.shares[0].1[row] + got.shares[1].1[row] - got.parts[0].1[row]).abs() < 1e-6);
             }
         }
 

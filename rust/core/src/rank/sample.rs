@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::language::Language;
 use super::query::Query;
-use super::scene::{NO_SPEAKER, Scene};
+use super::scene::{NO_SPEAKER, Scene, Second};
 use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
 use crate::lexical::Posting;
@@ -18,6 +18,8 @@ pub struct Sample {
     pub text: String,
     pub language: Option<&'static Language>,
     pub cosine: Option<Vec<f32>>,
+    /// Cosines of the second model and its share.
+    pub second: Option<(Vec<f32>, f32)>,
     /// Occurrences by query term, then row. A term's count in the query is its index plus one.
     pub tf: Vec<Vec<u32>>,
     pub doc_len: Vec<u32>,
@@ -93,6 +95,15 @@ impl Sample {
             names_proper: rows.iter().map(|row| row.7.3).collect(),
             speaker: rows.iter().map(|row| if row.7.4 == 2 { NO_SPEAKER } else { row.7.4 }).collect(),
             ..Self::default()
+        })
+    }
+
+    /// A sample of a collection with two models.
+    pub fn of_two_models() -> impl Strategy<Value = Self> {
+        let second = (prop::collection::vec(-1.0_f32..1.0, 40), 0.0_f32..1.0);
+        (Self::any(), second).prop_map(|(sample, (mut cosine, share))| {
+            cosine.truncate(sample.len());
+            Self { second: Some((cosine, share)), ..sample }
         })
     }
 
@@ -177,6 +188,7 @@ impl View<'_> {
         Scene {
             query: &self.query,
             cosine: sample.cosine.as_deref(),
+            second: sample.second.as_ref().map(|(cosine, share)| Second { cosine, share: *share }),
             matches: &self.matches,
             doc_len: &sample.doc_len,
             avg_len: sample.avg_len(),

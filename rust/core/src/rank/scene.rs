@@ -7,6 +7,14 @@ use crate::model::{Kind, Period};
 /// A memory that nobody with a name said.
 pub const NO_SPEAKER: u32 = u32::MAX;
 
+/// The cosines of the second model, as `Scene::cosine` those of the first, and its share of the dense signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Second<'a> {
+    pub cosine: &'a [f32],
+    /// 0 to 1.
+    pub share: f32,
+}
+
 /// Scope S of one read. A new signal adds the column it needs here.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
@@ -14,6 +22,8 @@ pub struct Scene<'a> {
     /// The best cosine of the memory's vectors with the query vector (where the embedder has it the one that the scope's statistics
     /// weight), negative infinity for a memory without one; `None` when the read has no query vector.
     pub cosine: Option<&'a [f32]>,
+    /// Of the second model, where the collection has two; `cosine` is the first one's.
+    pub second: Option<Second<'a>>,
     pub matches: &'a TermMatches,
     /// Indexed terms of the memory, and their mean over S.
     pub doc_len: &'a [u32],

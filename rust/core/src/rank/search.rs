@@ -2,11 +2,13 @@
 use super::min_max::min_max;
 use super::mode::Mode;
 use super::scene::Scene;
+use super::signals::{Signal, dense};
 
 /// The score of each memory of S, and the parts it is made of.
 #[derive(Debug, Clone, Default)]
 pub struct SearchScores {
-    /// `dense`: the cosine; `lexical`: the BM25 sum; `hybrid`: `w mm(cosine) + (1 - w) mm(BM25)`, 0 to 1.
+    /// `dense`: the cosine, of two models the first one's; `lexical`: the BM25 sum; `hybrid`: `w dense + (1 - w) mm(BM25)`, 0 to 1,
+    /// where dense is the signal: `mm(cosine)`, of two models their weighted sum.
     pub score: Vec<f32>,
     /// Weighted, for `explain`; one part outside `hybrid`.
     pub parts: Vec<(&'static str, Vec<f32>)>,
@@ -22,8 +24,10 @@ pub fn search_scores(scene: &Scene, mode: Mode, dense_weight: f32) -> SearchScor
         Mode::Dense => alone("dense", cosine()),
         Mode::Lexical => alone("lexical", bm25()),
         Mode::Hybrid => {
-            let dense = scaled(cosine(), dense_weight);
-            let lexical = scaled(bm25(), 1.0 - dense_weight);
+            let dense = weighted(dense::Dense.contribution(scene, &[]), dense_weight);
+            let mut lexical = bm25();
+            min_max(&mut lexical);
+            let lexical = weighted(lexical, 1.0 - dense_weight);
             let score = dense.iter().zip(&lexical).map(|(dense, lexical)| dense + lexical).collect();
             SearchScores { score, parts: vec![("dense", dense), ("lexical", lexical)] }
         }
@@ -34,8 +38,7 @@ fn alone(name: &'static str, score: Vec<f32>) -> SearchScores {
     SearchScores { parts: vec![(name, score.clone())], score }
 }
 
-fn scaled(mut values: Vec<f32>, weight: f32) -> Vec<f32> {
-    min_max(&mut values);
+fn weighted(mut values: Vec<f32>, weight: f32) -> Vec<f32> {
     for value in &mut values {
         *value *= weight;
     }

@@ -1,4 +1,6 @@
 //! The row of `memory`: all numbers, read and written as a whole so that its checksum always covers it.
+use std::ops::Range;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::codec::sum_numbers;
@@ -61,6 +63,10 @@ impl Entry {
         Ok((entry.sum() == row.get::<_, i64>(21)?).then_some(entry))
     }
 
+    pub(super) fn vids(&self) -> Range<i64> {
+        self.vid..self.vid + self.parts
+    }
+
     fn numbers(&self) -> [Option<i64>; 21] {
         let head = &self.head;
         [
@@ -118,6 +124,17 @@ impl Entry {
             head.cited,
             self.feedbacks,
             head.rev,
+            self.sum(),
+        ))?;
+        Ok(())
+    }
+
+    /// Writes where the vectors are.
+    pub(super) fn update_vectors(&self, sql: &Connection) -> rusqlite::Result<()> {
+        sql.prepare_cached("UPDATE memory SET vid = ?2, parts = ?3, sum = ?4 WHERE seq = ?1")?.execute((
+            self.head.seq,
+            self.vid,
+            self.parts,
             self.sum(),
         ))?;
         Ok(())

@@ -8,6 +8,7 @@ use rusqlite::blob::Blob;
 
 use super::entry::Entry;
 use super::fault::At;
+use super::incoming::Place;
 use super::rows::{Scan, Seq};
 use super::scopes::ScopeRow;
 use super::write::WriteTx;
@@ -89,6 +90,7 @@ impl WriteTx<'_> {
             run("DELETE FROM feedback WHERE seq = ?1", &[seq])?;
         }
         run("DELETE FROM memory WHERE seq = ?1", &[seq])?;
+        run("DELETE FROM incoming WHERE seq = ?1", &[seq])?;
         run("INSERT INTO tombstone VALUES (?1, ?2, ?3)", &[entry.head.partition, rev, seq])?;
         Ok(())
     }
@@ -121,7 +123,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    fn prune(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
+    pub(super) fn prune(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
         self.sql()
             .prepare_cached("DELETE FROM tombstone WHERE partition = ?1")
             .and_then(|mut statement| statement.execute([row.id]))
@@ -143,19 +145,19 @@ impl WriteTx<'_> {
 }
 
 /// One column whose blobs are overwritten. The handle moves from row to row: opening one costs as much as ten moves.
-struct Blobs<'a> {
+pub(super) struct Blobs<'a> {
     table: &'static CStr,
     column: &'static CStr,
     open: Option<Blob<'a>>,
 }
 
 impl<'a> Blobs<'a> {
-    fn new(table: &'static CStr, column: &'static CStr) -> Self {
+    pub(super) fn new(table: &'static CStr, column: &'static CStr) -> Self {
         Self { table, column, open: None }
     }
 
     /// Overwrites the blob of this row with zeroes of the same length. Incremental I/O cannot do anything else: it never moves a row.
-    fn zero(&mut self, tx: &'a WriteTx<'_>, row: i64) -> Result<()> {
+    pub(super) fn zero(&mut self, tx: &'a WriteTx<'_>, row: i64) -> Result<()> {
         let blob = match &mut self.open {
             Some(blob) => {
                 blob.reopen(row).at(tx.path())?;
@@ -193,7 +195,8 @@ impl<'a, 'tx> Eraser<'a, 'tx> {
     fn erase(&mut self, entry: &Entry) -> Result<()> {
         self.heads.zero(self.tx, entry.head.seq)?;
         self.bodies.zero(self.tx, entry.head.seq)?;
-        (entry.vid..entry.vid + entry.parts).try_for_each(|vid| self.vectors.zero(self.tx, vid))
+        let incoming = self.tx.incoming(entry.head.seq)?.map(Place::vids);
+        entry.vids().chain(incoming.into_iter().flatten()).try_for_each(|vid| self.vectors.zero(self.tx, vid))
     }
 }
 

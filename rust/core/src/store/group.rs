@@ -105,7 +105,7 @@ impl Writer {
         }
         // Scopes are numbered without gaps: a member that fails gives its numbers back. The other counters may skip.
         let next_scope = group.counters.next_scope.get();
-        let read = ReadTx { conn, path, meta: group.meta, alone: false };
+        let read = ReadTx::new(conn, path, group.meta, false);
         let tx = WriteTx::new(read, &group.counters);
         let answer = match catch_unwind(AssertUnwindSafe(|| job(&tx))) {
             Ok(Ok(_)) if tx.is_broken() => {

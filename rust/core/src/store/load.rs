@@ -9,7 +9,7 @@ use super::fault::At;
 use super::read::ReadTx;
 use super::rows::{Changes, IndexRow, Micros, Row, Seq};
 use crate::error::{Error, Result};
-use crate::model::Outcome;
+use crate::model::{Outcome, Vector};
 
 /// Entry, head blob and the vector if there is just one: what most memories are loaded with.
 const SELECT_HEAD: &str = concat!(
@@ -73,7 +73,7 @@ impl ReadTx<'_> {
     }
 
     /// As [`Self::rows`], each with its vectors.
-    pub fn rows_with_vectors(&self, seqs: &[Seq]) -> Result<Vec<(Row, Vec<Vec<f32>>)>> {
+    pub fn rows_with_vectors(&self, seqs: &[Seq]) -> Result<Vec<(Row, Vec<Vector>)>> {
         let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
         let mut found = Vec::with_capacity(seqs.len());
         self.each_row(seqs, &mut |row, entry| {
@@ -127,8 +127,8 @@ impl ReadTx<'_> {
         }
     }
 
-    /// The float32 as they were given, one for each part.
-    pub fn vectors(&self, seq: Seq) -> Result<Vec<Vec<f32>>> {
+    /// The float32 as they were given, one for each part and current model, model by model.
+    pub fn vectors(&self, seq: Seq) -> Result<Vec<Vector>> {
         let Some(entry) = self.entry(seq)? else { return Ok(Vec::new()) };
         let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
         self.read_vectors(&mut statement, &entry)
@@ -167,30 +167,45 @@ impl ReadTx<'_> {
         Ok(given)
     }
 
-    fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vec<f32>>> {
+    fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vector>> {
         let mut vectors = Vec::with_capacity(usize::try_from(entry.parts).unwrap_or(0).min(4_096));
+        let mut last = None;
+        let mut found = 0;
         if entry.parts == 0 {
             return Ok(vectors);
         }
         let mut rows = statement.query((entry.vid, entry.vid + entry.parts - 1, entry.head.seq)).at(self.path())?;
         while let Some(row) = rows.next().at(self.path())? {
-            vectors.push(self.read_vector(row, 0, entry, vectors.len() as i64)?);
+            let (place, vector) = self.read_vector(row, 0, entry, last)?;
+            vectors.extend(vector);
+            last = Some(place);
+            found += 1;
         }
-        if vectors.len() as i64 != entry.parts {
+        if found != entry.parts {
             return Err(self.damaged("vector of memory", entry.head.seq));
         }
         Ok(vectors)
     }
 
-    /// Model, part and data from three columns that begin at `first`.
-    fn read_vector(&self, row: &rusqlite::Row<'_>, first: usize, entry: &Entry, expected: i64) -> Result<Vec<f32>> {
+    /// Model, part and data from three columns that begin at `first`. `last` are the model and part of the row before: a model's
+    /// parts are numbered from 0. No vector for a model that is not current.
+    fn read_vector(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        entry: &Entry,
+        last: Option<(i64, i64)>,
+    ) -> Result<((i64, i64), Option<Vector>)> {
         let seq = entry.head.seq;
         let damaged = || self.damaged("vector of memory", seq);
         let number = |index: usize| row.get::<_, Option<i64>>(index).at(self.path());
         let (Some(model), Some(part)) = (number(first)?, number(first + 1)?) else { return Err(damaged()) };
         let blob = row.get_ref(first + 2).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
-        let vector = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| part == expected);
-        vector.ok_or_else(damaged)
+        let expected = last.filter(|(of, _)| *of == model).map_or(0, |(_, part)| part + 1);
+        let values = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| part == expected);
+        let values = values.ok_or_else(damaged)?;
+        let slot = self.model_ids()?.iter().position(|id| *id == model);
+        Ok(((model, part), slot.map(|slot| Vector { slot, values })))
     }
 }
 
@@ -224,14 +239,15 @@ impl<'a, 'tx> Loader<'a, 'tx> {
         })
     }
 
-    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vec<f32>>)> {
+    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vector>)> {
         let path = self.tx.path();
         let mut rows = self.heads.query([seq]).at(path)?;
         let row = rows.next().at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
         let entry = Entry::read(row).at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
         let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(path)?;
         let content = codec::decode_head(blob, seq).ok_or_else(|| self.tx.damaged("content", seq))?;
-        let vectors = if entry.parts == 1 { vec![self.tx.read_vector(row, WIDTH + 1, &entry, 0)?] } else { Vec::new() };
+        let alone = if entry.parts == 1 { self.tx.read_vector(row, WIDTH + 1, &entry, None)?.1 } else { None };
+        let vectors = alone.into_iter().collect();
         Ok((entry, content, vectors))
     }
 }

@@ -7,6 +7,7 @@ mod erase;
 mod fault;
 mod group;
 mod identity;
+mod incoming;
 mod load;
 mod open;
 mod patience;

@@ -1,7 +1,9 @@
 //! Reading one consistent snapshot.
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::codec::{self, HeadBlob};
 use super::entry::{self, Entry, Loaded, columns};
@@ -20,6 +22,8 @@ pub struct ReadTx<'a> {
     pub(super) meta: Meta,
     /// No writer shares the transaction, so `meta` is what it was when the snapshot began.
     pub(super) alone: bool,
+    /// Ids of the current models by slot, once looked up.
+    models: RefCell<Option<Rc<[i64]>>>,
 }
 
 impl std::fmt::Debug for ReadTx<'_> {
@@ -28,12 +32,19 @@ impl std::fmt::Debug for ReadTx<'_> {
     }
 }
 
+impl<'a> ReadTx<'a> {
+    pub(super) fn new(conn: &'a Conn, path: &'a Path, meta: Meta, alone: bool) -> Self {
+        Self { conn, path, meta, alone, models: RefCell::new(None) }
+    }
+}
+
 impl ReadTx<'_> {
     pub(super) fn sql(&self) -> &Connection {
         &self.conn.sql
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// As messages name the collection.
+    pub(crate) fn path(&self) -> &Path {
         self.path
     }
 
@@ -222,20 +233,45 @@ impl ReadTx<'_> {
         Ok(self.entry(seq)?.is_some_and(|entry| entry.head.cited))
     }
 
-    /// The model whose vectors are stored now.
-    pub fn model(&self) -> Result<Option<Model>> {
-        let select = "SELECT id, name, dimension, probe FROM model WHERE current = 1 ORDER BY id DESC LIMIT 1";
-        let found: Option<(i64, String, u32, Vec<u8>)> = self
-            .sql()
-            .prepare_cached(select)
-            .and_then(|mut statement| {
-                statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()
-            })
-            .at(self.path)?;
-        let Some((id, name, dimension, probe)) = found else { return Ok(None) };
-        let probe =
-            codec::decode_floats(&probe, model_seed(&name, dimension)).ok_or_else(|| self.damaged("model", id))?;
-        Ok(Some(Model { id, name, dimension, probe }))
+    /// The current models, whose vectors are stored now, by slot. Empty: none was set.
+    pub fn models(&self) -> Result<Vec<Model>> {
+        self.models_by("SELECT current, id, name, dimension, probe FROM model WHERE current > 0 ORDER BY current")
+    }
+
+    /// Differs between sets of current models, and between files: vectors made for one are not for the other.
+    pub fn model_epoch(&self) -> Result<i64> {
+        let bytes: Vec<u8> = self.model_ids()?.iter().flat_map(|id| id.to_le_bytes()).collect();
+        Ok(xxhash_rust::xxh3::xxh3_64_with_seed(&bytes, self.epoch()) as i64)
+    }
+
+    /// Models by slot, from slot + 1, id, name, dimension and probe.
+    pub(super) fn models_by(&self, select: &str) -> Result<Vec<Model>> {
+        let mut statement = self.sql().prepare_cached(select).at(self.path)?;
+        let mut rows = statement.query([]).at(self.path)?;
+        let mut models = Vec::new();
+        while let Some(row) = rows.next().at(self.path)? {
+            let (place, id): (i64, i64) = row.get(0).and_then(|place| Ok((place, row.get(1)?))).at(self.path)?;
+            let (name, dimension): (String, u32) = row.get(2).and_then(|name| Ok((name, row.get(3)?))).at(self.path)?;
+            let probe = row.get_ref(4).and_then(|value| Ok(value.as_blob()?)).at(self.path)?;
+            let probe = codec::decode_floats(probe, model_seed(&name, dimension));
+            let probe = probe.filter(|_| place == models.len() as i64 + 1).ok_or_else(|| self.damaged("model", id))?;
+            models.push(Model { id, name, dimension, probe });
+        }
+        Ok(models)
+    }
+
+    /// Ids of the current models by slot; 0 alone where none was set.
+    pub(super) fn model_ids(&self) -> Result<Rc<[i64]>> {
+        if let Some(ids) = &*self.models.borrow() {
+            return Ok(Rc::clone(ids));
+        }
+        let ids = self.numbers("SELECT id FROM model WHERE current > 0 ORDER BY current", [])?;
+        let ids: Rc<[i64]> = if ids.is_empty() { Rc::new([0]) } else { ids.into() };
+        Ok(Rc::clone(self.models.borrow_mut().insert(ids)))
+    }
+
+    pub(super) fn forget_model_ids(&self) {
+        self.models.replace(None);
     }
 
     /// Counts everything: walks over all memories.

@@ -1,5 +1,5 @@
 //! What goes into and comes out of the store.
-use crate::model::{Judge, Kind, Marks, Outcome};
+use crate::model::{Judge, Kind, Marks, Outcome, Vector};
 
 /// Number of a memory: rising, never given out twice.
 pub type Seq = i64;
@@ -45,7 +45,7 @@ pub struct IndexRow {
     /// 64-bit hash and count of each analysed term, in the order stored.
     pub terms: Vec<(u64, u32)>,
     pub marks: Marks,
-    pub vectors: Vec<Vec<f32>>,
+    pub vectors: Vec<Vector>,
     /// Sign and time, in the order given.
     pub feedback: Vec<(i8, Micros)>,
 }
@@ -90,7 +90,8 @@ pub struct NewMemory {
     pub question: u8,
     pub terms: Vec<(u64, u32)>,
     pub marks: Marks,
-    pub vectors: Vec<Vec<f32>>,
+    /// Of models that are current; stored model by model.
+    pub vectors: Vec<Vector>,
     pub consolidated_from: Vec<String>,
     /// The turns that `consolidated_from` names, to be marked as cited.
     pub cited: Vec<Seq>,

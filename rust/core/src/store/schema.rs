@@ -52,7 +52,8 @@ CREATE INDEX feedback_seq ON feedback(seq);
 CREATE TABLE tombstone(partition INTEGER NOT NULL, rev INTEGER NOT NULL, seq INTEGER NOT NULL,
     PRIMARY KEY (partition, rev, seq)) STRICT, WITHOUT ROWID;
 CREATE TABLE model(id INTEGER PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER NOT NULL, probe BLOB NOT NULL,
-    current INTEGER NOT NULL) STRICT;
+    current INTEGER NOT NULL, incoming INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE incoming(seq INTEGER PRIMARY KEY, vid INTEGER NOT NULL, parts INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
 ";
 
 /// Hashes names so that an index need not hold them. The key is the file's own.

@@ -102,7 +102,7 @@ impl Shared {
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
         let (lease, meta) = patience.retry(&self.path, || self.begin_read())?;
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
-        let answer = job(&ReadTx { conn, path: &self.path, meta, alone: true });
+        let answer = job(&ReadTx::new(conn, &self.path, meta, true));
         if self.reading == Access::Immutable {
             // Nobody was to change it; if somebody did, pages of two versions were read.
             conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
@@ -115,7 +115,7 @@ impl Shared {
         self.usable()?;
         let Some(conn) = &writer.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
         let meta = conn.meta(&self.path)?;
-        job(&ReadTx { conn, path: &self.path, meta, alone: true })
+        job(&ReadTx::new(conn, &self.path, meta, true))
     }
 
     /// A connection in a read transaction whose snapshot is fixed.

@@ -7,11 +7,11 @@ use super::entry::Entry;
 use super::fault::{self, At};
 use super::load::{feedback_sum, vector_seed};
 use super::read::{ReadTx, model_seed};
-use super::rows::{Head, Inserted, Micros, NewMemory, NewModel, Scope, Seq};
+use super::rows::{Head, Inserted, Micros, Model, NewMemory, NewModel, Scope, Seq};
 use super::schema::Meta;
 use super::scopes::{Found, ScopeRow};
 use crate::error::{Error, Result};
-use crate::model::{Kind, Outcome};
+use crate::model::{Kind, Outcome, Vector};
 
 /// The counters that the members of a group share; written back once, at the commit.
 #[derive(Debug)]
@@ -50,11 +50,9 @@ impl Counters {
 #[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
-    counters: &'a Counters,
+    pub(super) counters: &'a Counters,
     /// This member's rev, once taken.
     own_rev: Cell<Option<i64>>,
-    /// The current model, once looked up.
-    model: Cell<Option<i64>>,
     /// A step failed half-way: whatever the job answers, it must not be committed.
     broken: Cell<bool>,
 }
@@ -69,7 +67,7 @@ impl<'a> Deref for WriteTx<'a> {
 
 impl<'a> WriteTx<'a> {
     pub(super) fn new(read: ReadTx<'a>, counters: &'a Counters) -> Self {
-        Self { read, counters, own_rev: Cell::new(None), model: Cell::new(None), broken: Cell::new(false) }
+        Self { read, counters, own_rev: Cell::new(None), broken: Cell::new(false) }
     }
 
     pub(super) fn is_broken(&self) -> bool {
@@ -218,26 +216,27 @@ impl<'a> WriteTx<'a> {
         if new.vectors.is_empty() {
             return Ok(());
         }
-        let model = self.current_model()?;
-        let mut statement =
-            self.sql().prepare_cached("INSERT INTO vector VALUES (?1, ?2, ?3, ?4, ?5)").at(self.path())?;
-        for (part, vector) in (0_i64..).zip(&new.vectors) {
-            let data = codec::encode_floats(vector, vector_seed(seq, model, part));
-            let vid = next(&self.counters.next_vid, self)?;
-            statement.execute((vid, seq, model, part, data)).at(self.path())?;
-        }
-        Ok(())
+        self.append_vectors(seq, &self.model_ids()?, &new.vectors)
     }
 
-    /// 0: no model was set.
-    fn current_model(&self) -> Result<i64> {
-        if let Some(model) = self.model.get() {
-            return Ok(model);
+    /// Stores a memory's vectors of these models in one run, model by model.
+    pub(super) fn append_vectors(&self, seq: Seq, models: &[i64], vectors: &[Vector]) -> Result<()> {
+        let mut statement =
+            self.sql().prepare_cached("INSERT INTO vector VALUES (?1, ?2, ?3, ?4, ?5)").at(self.path())?;
+        let mut stored = 0;
+        for (slot, model) in models.iter().enumerate() {
+            let own = vectors.iter().filter(|vector| vector.slot == slot);
+            for (part, vector) in (0_i64..).zip(own) {
+                let data = codec::encode_floats(&vector.values, vector_seed(seq, *model, part));
+                let vid = next(&self.counters.next_vid, self)?;
+                statement.execute((vid, seq, *model, part, data)).at(self.path())?;
+                stored += 1;
+            }
         }
-        let models = self.numbers("SELECT max(id) FROM model WHERE current = 1 HAVING max(id) IS NOT NULL", [])?;
-        let model = models.first().copied().unwrap_or(0);
-        self.model.set(Some(model));
-        Ok(model)
+        if stored == vectors.len() {
+            return Ok(());
+        }
+        Err(Error::invalid("a vector is of a model that the collection does not have"))
     }
 
     fn mark_cited(&self, seq: Seq) -> Result<()> {
@@ -285,18 +284,29 @@ impl<'a> WriteTx<'a> {
         })
     }
 
-    /// Makes this the model of the vectors stored from now on.
-    pub fn set_model(&self, model: &NewModel) -> Result<()> {
+    /// Makes these the current models, in order: those of the vectors stored from now on. Vectors of others are not read any more.
+    pub fn set_models(&self, models: &[NewModel]) -> Result<()> {
         self.step(|| {
-            self.model.set(None);
-            let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
-            self.sql().execute("UPDATE model SET current = 0 WHERE current = 1", []).at(self.path())?;
-            self.sql()
-                .execute(
-                    "INSERT INTO model(name, dimension, probe, current) VALUES (?1, ?2, ?3, 1)",
-                    (&model.name, model.dimension, probe),
-                )
-                .at(self.path())?;
+            self.forget_model_ids();
+            self.sql().execute("UPDATE model SET current = 0 WHERE current > 0", []).at(self.path())?;
+            for (place, model) in (1_i64..).zip(models) {
+                let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
+                self.sql()
+                    .execute(
+                        "INSERT INTO model(name, dimension, probe, current) VALUES (?1, ?2, ?3, ?4)",
+                        (&model.name, model.dimension, probe, place),
+                    )
+                    .at(self.path())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds what was not known of a model whose vectors the caller gave: its vector for the fixed probe text.
+    pub fn set_probe(&self, model: &Model, probe: &[f32]) -> Result<()> {
+        let probe = codec::encode_floats(probe, model_seed(&model.name, model.dimension));
+        self.step(|| {
+            self.sql().execute("UPDATE model SET probe = ?2 WHERE id = ?1", (model.id, probe)).at(self.path())?;
             Ok(())
         })
     }
@@ -350,7 +360,7 @@ fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i6
 }
 
 /// Takes a number from a counter.
-fn next(counter: &Cell<i64>, tx: &WriteTx<'_>) -> Result<i64> {
+pub(super) fn next(counter: &Cell<i64>, tx: &WriteTx<'_>) -> Result<i64> {
     let number = counter.get();
     let after = number.checked_add(1).ok_or_else(|| fault::store(tx.path(), "the file has run out of numbers"))?;
     counter.set(after);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use retentive_core::engine::{
-    ContextRequest, Correction, Engine, Forget, Memory, Mode, NewMemory, Options, Ranked, Reach, RecallRequest,
-    SearchRequest, Settings,
+    BoundModel, ContextRequest, Correction, Engine, Forget, Memory, Mode, NewMemory, Options, Ranked, Reach,
+    RecallRequest, SearchRequest, Settings,
 };
-use retentive_core::model::{Judge, Kind, Outcome};
+use retentive_core::model::{Judge, Kind, Outcome, Vector};
 use retentive_core::store::Durability;
 
 pub const DAY: i64 = 86_400_000_000;
@@ -36,8 +36,13 @@ pub fn open_with_cache(path: Option<&Path>, cache_mb: usize) -> Engine {
         entropy: [7; 32],
     };
     let engine = Engine::open(options, &go).unwrap();
-    engine.bind_model("made-up", DIMENSION, Some(&embed("the probe")), &go).unwrap();
+    engine.bind_models(&[model("made-up", Some(embed("the probe")))], &go).unwrap();
     engine
+}
+
+/// A model of the tests' dimension.
+pub fn model(name: &str, probe: Option<Vec<f32>>) -> BoundModel {
+    BoundModel { name: name.to_owned(), dimension: DIMENSION, probe }
 }
 
 /// A collection in a file, which goes with it.
@@ -88,7 +93,8 @@ pub fn said(session: &str, text: &str) -> NewMemory {
         ts: NOW - DAY,
         expires: None,
         metadata: None,
-        vectors: vec![embed(text)],
+        vectors: vec![Vector::first(embed(text))],
+        model_epoch: None,
         judge: Judge::None,
         supersedes: Vec::new(),
         replace: false,
@@ -108,7 +114,14 @@ pub fn document(id: &str, text: &str) -> NewMemory {
 }
 
 pub fn correction(text: &str) -> Correction {
-    Correction { id: new_id(), text: text.to_owned(), ts: NOW, vectors: vec![embed(text)], expires: Vec::new() }
+    Correction {
+        id: new_id(),
+        text: text.to_owned(),
+        ts: NOW,
+        vectors: vec![Vector::first(embed(text))],
+        model_epoch: None,
+        expires: Vec::new(),
+    }
 }
 
 pub fn settings() -> Settings {
@@ -122,7 +135,7 @@ pub fn settings() -> Settings {
         recall_min_words: 1,
         max_turns: None,
         signals: Vec::new(),
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
     }
 }
 
@@ -141,8 +154,9 @@ pub fn anybody() -> Reach {
 pub fn ask(query: &str, reach: Reach) -> RecallRequest {
     RecallRequest {
         query: query.to_owned(),
-        vector: Some(embed(query)),
-        query_terms: None,
+        vectors: vec![embed(query)],
+        query_terms: Vec::new(),
+        model_epoch: None,
         reach,
         limit: Some(10),
         token_budget: None,
@@ -163,7 +177,8 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
 pub fn look(query: &str, reach: Reach) -> SearchRequest {
     SearchRequest {
         query: Some(query.to_owned()),
-        vector: Some(embed(query)),
+        vectors: vec![embed(query)],
+        model_epoch: None,
         reach,
         limit: Some(10),
         token_budget: None,
@@ -172,7 +187,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
         now: NOW,
         filter: None,
         max_distance: None,
-        dense_weight: 0.5,
+        dense_weights: vec![0.5],
         explain: false,
     }
 }

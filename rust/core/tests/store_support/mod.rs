@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use retentive_core::error::Result;
-use retentive_core::model::{Judge, Kind, Marks};
+use retentive_core::model::{Judge, Kind, Marks, Vector};
 use retentive_core::store::{Durability, NewMemory, OpenOptions, ReadTx, Row, Seq, Store, WriteTx};
 
 pub fn never() -> bool {
@@ -70,7 +70,7 @@ pub fn turn(id: &str, text: &str) -> NewMemory {
         question: 0,
         terms: text.split(' ').map(|word| (hash(word), 1)).collect(),
         marks: Marks::default(),
-        vectors: vec![vec![0.25, -1.5, 3.0]],
+        vectors: vec![Vector::first(vec![0.25, -1.5, 3.0])],
         consolidated_from: Vec::new(),
         cited: Vec::new(),
         judge: Judge::None,

@@ -1,7 +1,7 @@
 //! The signals: each a pure function of the scene in a file of its own. A new signal is one file and one line here.
 mod cues;
 mod date;
-mod dense;
+pub mod dense;
 mod lexical;
 mod named;
 mod neighbours;

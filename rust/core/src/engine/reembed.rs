@@ -1,0 +1,147 @@
+//! `reembed`, in steps: the caller embeds between them, so that no transaction waits for an embedder.
+use super::Engine;
+use super::model::{are_models, check, new_model};
+use super::remember::check_one;
+use super::request::BoundModel;
+use crate::error::{Error, Result};
+use crate::model::Vector;
+use crate::store::{Interrupt, Model, ReadTx, Seq, WriteTx};
+
+/// A move that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// The number of its first model.
+    pub id: i64,
+    /// Memories that have their new vectors.
+    pub done: u64,
+    pub total: u64,
+}
+
+/// What is embedded of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unembedded {
+    pub seq: Seq,
+    pub text: String,
+    /// The speaker's.
+    pub name: Option<String>,
+}
+
+/// What to do about the wish for models.
+enum Plan {
+    /// They are the current ones.
+    Nothing,
+    /// They are the current ones, and a move away from them was begun.
+    Abandon,
+    GoOn,
+    Begin,
+}
+
+impl Plan {
+    fn new(tx: &ReadTx, wanted: &[BoundModel]) -> Result<Self> {
+        let current = are_models(&tx.models()?, wanted);
+        let incoming = tx.incoming_models()?;
+        Ok(match current {
+            true if incoming.is_empty() => Self::Nothing,
+            true => Self::Abandon,
+            false if are_models(&incoming, wanted) => Self::GoOn,
+            false => Self::Begin,
+        })
+    }
+}
+
+impl Engine {
+    /// Begins a move to these models, each with its probe, or goes on with the one that was begun; one to others is given up. `None`:
+    /// they are the current ones, and nothing is left to do.
+    pub fn begin_reembed(&self, wanted: &[BoundModel], interrupt: Interrupt) -> Result<Option<Move>> {
+        check(wanted)?;
+        if matches!(self.read(interrupt, |tx: &ReadTx| Plan::new(tx, wanted))?, Plan::Nothing) {
+            return Ok(None);
+        }
+        let (begun, dropped) = self.write(interrupt, |tx| {
+            let plan = Plan::new(tx, wanted)?;
+            let drops = matches!(plan, Plan::Abandon | Plan::Begin) && !tx.incoming_models()?.is_empty();
+            if drops {
+                tx.drop_incoming()?;
+            }
+            if let Plan::Begin = plan {
+                tx.begin_incoming(&wanted.iter().map(new_model).collect::<Vec<_>>())?;
+            }
+            let (done, total) = tx.incoming_progress()?;
+            let begun = tx.incoming_models()?.first().map(|model| Move { id: model.id, done, total });
+            Ok((begun, drops))
+        })?;
+        if dropped {
+            self.scrub();
+        }
+        Ok(begun)
+    }
+
+    /// The next memories after `after` that a move has no vectors of.
+    pub fn unembedded(&self, after: Seq, limit: usize, interrupt: Interrupt) -> Result<Vec<Unembedded>> {
+        self.read(interrupt, |tx| {
+            let rows = tx.rows(&tx.without_incoming(after, limit)?)?;
+            Ok(rows.into_iter().map(|row| Unembedded { seq: row.head.seq, text: row.text, name: row.name }).collect())
+        })
+    }
+
+    /// Stores vectors of the move. How many memories had none, and how many memories there are; `None`: the move is over, somebody
+    /// else has finished it.
+    pub fn store_reembedded(
+        &self,
+        id: i64,
+        rows: &[(Seq, Vec<Vector>)],
+        interrupt: Interrupt,
+    ) -> Result<Option<(u64, u64)>> {
+        self.write(interrupt, |tx| {
+            let Some(models) = incoming(tx, id)? else { return Ok(None) };
+            let added = add(tx, &models, rows)?;
+            Ok(Some((added, tx.memory_count()?)))
+        })
+    }
+
+    /// Stores the last vectors, and where no memory is without them any more, ends the move: the collection has the new model. Its
+    /// [`model_epoch`](Engine::model_epoch); `None`: something was written meanwhile, go on.
+    pub fn finish_reembed(&self, id: i64, rows: &[(Seq, Vec<Vector>)], interrupt: Interrupt) -> Result<Option<i64>> {
+        let finished = self.write(interrupt, |tx| {
+            if let Some(models) = incoming(tx, id)? {
+                add(tx, &models, rows)?;
+                let (done, total) = tx.incoming_progress()?;
+                if done < total {
+                    return Ok(None);
+                }
+                tx.swap_incoming()?;
+            }
+            tx.model_epoch().map(Some)
+        })?;
+        if finished.is_some() {
+            self.scrub();
+        }
+        Ok(finished)
+    }
+}
+
+fn add(tx: &WriteTx, models: &[Model], rows: &[(Seq, Vec<Vector>)]) -> Result<u64> {
+    let mut added = 0;
+    for (seq, vectors) in rows {
+        check_one(models, vectors)?;
+        added += u64::from(tx.add_incoming(models, *seq, vectors)?);
+    }
+    Ok(added)
+}
+
+/// The models of the move; `None`: somebody else has finished it. One that was given up is a conflict.
+fn incoming(tx: &ReadTx, id: i64) -> Result<Option<Vec<Model>>> {
+    let begins = |models: &[Model]| models.first().is_some_and(|model| model.id == id);
+    let models = tx.incoming_models()?;
+    if begins(&models) {
+        return Ok(Some(models));
+    }
+    if begins(&tx.models()?) {
+        return Ok(None);
+    }
+    Err(Error::Conflict(
+        "this move to another embedder was given up, or replaced by one to a third embedder, by another call of reembed(); \
+         nothing of it is left, call reembed(embedder) again if it is still wanted"
+            .to_owned(),
+    ))
+}

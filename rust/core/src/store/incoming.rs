@@ -1,0 +1,165 @@
+//! The move to other models. Their vectors stand beside the current ones, which everybody goes on reading and writing, until one
+//! transaction puts them in their place and overwrites the old ones.
+use std::ops::Range;
+
+use rusqlite::OptionalExtension;
+
+use super::codec;
+use super::erase::Blobs;
+use super::fault::At;
+use super::read::{ReadTx, model_seed};
+use super::rows::{Model, NewModel, Scan, Seq};
+use super::write::WriteTx;
+use crate::error::Result;
+use crate::model::Vector;
+
+/// Where a memory's incoming vectors are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    vid: i64,
+    parts: i64,
+}
+
+impl Place {
+    pub(super) fn vids(self) -> Range<i64> {
+        self.vid..self.vid + self.parts
+    }
+
+    fn sum(self, seq: Seq) -> i64 {
+        codec::sum_numbers(&[Some(seq), Some(self.vid), Some(self.parts)])
+    }
+}
+
+impl ReadTx<'_> {
+    /// The models that the collection is being moved to, by slot. Empty: it is not.
+    pub fn incoming_models(&self) -> Result<Vec<Model>> {
+        self.models_by("SELECT incoming, id, name, dimension, probe FROM model WHERE incoming > 0 ORDER BY incoming")
+    }
+
+    /// Memories after `after` that have no incoming vectors yet, in seq order.
+    pub fn without_incoming(&self, after: Seq, limit: usize) -> Result<Vec<Seq>> {
+        let select = "SELECT m.seq FROM memory m WHERE m.seq > ?1 \
+                      AND NOT EXISTS (SELECT 1 FROM incoming i WHERE i.seq = m.seq) ORDER BY m.seq LIMIT ?2";
+        self.numbers(select, (after, i64::try_from(limit).unwrap_or(i64::MAX)))
+    }
+
+    /// How many memories have incoming vectors, and how many there are. Walks over the former.
+    pub fn incoming_progress(&self) -> Result<(u64, u64)> {
+        Ok((self.count("SELECT count(*) FROM incoming")?, self.memory_count()?))
+    }
+
+    pub fn memory_count(&self) -> Result<u64> {
+        self.count("SELECT coalesce(sum(owned), 0) FROM scope")
+    }
+
+    fn count(&self, select: &str) -> Result<u64> {
+        Ok(self.numbers(select, [])?.first().map_or(0, |count| u64::try_from(*count).unwrap_or(0)))
+    }
+
+    pub(super) fn incoming(&self, seq: Seq) -> Result<Option<Place>> {
+        let found = self
+            .sql()
+            .prepare_cached("SELECT vid, parts, sum FROM incoming WHERE seq = ?1")
+            .and_then(|mut statement| {
+                let place = |row: &rusqlite::Row<'_>| {
+                    Ok((Place { vid: row.get(0)?, parts: row.get(1)? }, row.get::<_, i64>(2)?))
+                };
+                statement.query_row([seq], place).optional()
+            })
+            .at(self.path())?;
+        match found {
+            Some((place, sum)) if place.sum(seq) == sum => Ok(Some(place)),
+            Some(_) => Err(self.damaged("incoming", seq)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl WriteTx<'_> {
+    /// Begins a move; none is under way.
+    pub fn begin_incoming(&self, models: &[NewModel]) -> Result<()> {
+        self.step(|| {
+            for (place, model) in (1_i64..).zip(models) {
+                let probe = codec::encode_floats(&model.probe, model_seed(&model.name, model.dimension));
+                self.sql()
+                    .execute(
+                        "INSERT INTO model(name, dimension, probe, current, incoming) VALUES (?1, ?2, ?3, 0, ?4)",
+                        (&model.name, model.dimension, probe, place),
+                    )
+                    .at(self.path())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores a memory's vectors of the incoming models. False: it has some already, or is no more.
+    pub fn add_incoming(&self, models: &[Model], seq: Seq, vectors: &[Vector]) -> Result<bool> {
+        if self.incoming(seq)?.is_some() || self.entry(seq)?.is_none() {
+            return Ok(false);
+        }
+        self.step(|| {
+            let place = Place { vid: self.counters.next_vid.get(), parts: vectors.len() as i64 };
+            let ids: Vec<i64> = models.iter().map(|model| model.id).collect();
+            self.append_vectors(seq, &ids, vectors)?;
+            self.sql()
+                .prepare_cached("INSERT INTO incoming VALUES (?1, ?2, ?3, ?4)")
+                .and_then(|mut statement| statement.execute((seq, place.vid, place.parts, place.sum(seq))))
+                .at(self.path())?;
+            Ok(true)
+        })
+    }
+
+    /// Gives a move up: overwrites the vectors that it stored.
+    pub fn drop_incoming(&self) -> Result<()> {
+        self.step(|| {
+            let mut vectors = Blobs::new(c"vector", c"data");
+            for seq in self.numbers("SELECT seq FROM incoming ORDER BY seq", [])? {
+                let Some(place) = self.incoming(seq)? else { continue };
+                place.vids().try_for_each(|vid| vectors.zero(self, vid))?;
+            }
+            self.note_erasure()?;
+            self.run("DELETE FROM incoming")?;
+            self.run("UPDATE model SET incoming = 0 WHERE incoming > 0")
+        })
+    }
+
+    /// Ends a move, every memory having its incoming vectors: they become the current ones, and the old ones are overwritten.
+    pub fn swap_incoming(&self) -> Result<()> {
+        let mut seqs = Vec::new();
+        self.heads(Scan::All, &mut |head| {
+            seqs.push(head.seq);
+            Ok(())
+        })?;
+        self.step(|| {
+            let mut vectors = Blobs::new(c"vector", c"data");
+            for seq in seqs {
+                let mut entry = self.entry(seq)?.ok_or_else(|| self.damaged("memory", seq))?;
+                let place = self.incoming(seq)?.ok_or_else(|| self.damaged("incoming", seq))?;
+                entry.vids().try_for_each(|vid| vectors.zero(self, vid))?;
+                (entry.vid, entry.parts) = (place.vid, place.parts);
+                entry.update_vectors(self.sql()).at(self.path())?;
+            }
+            self.note_erasure()?;
+            self.forget_model_ids();
+            self.run("DELETE FROM incoming")?;
+            self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current > 0 OR incoming > 0")?;
+            self.outdate_copies()
+        })
+    }
+
+    /// Whoever has a copy of a partition must load it anew: catching up brings no vectors of memories that it knows.
+    fn outdate_copies(&self) -> Result<()> {
+        let rev = self.rev()?;
+        for id in self.numbers("SELECT id FROM scope WHERE owned > 0", [])? {
+            let mut row = self.known_scope(id)?;
+            row.rev = rev;
+            self.prune(&mut row, rev)?;
+            row.update(self.sql()).at(self.path())?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, statement: &str) -> Result<()> {
+        self.sql().execute(statement, []).at(self.path()).map(drop)
+    }
+}
