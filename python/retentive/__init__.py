@@ -11,6 +11,7 @@ budget.
 "I'd like the report as a PDF"
 """
 
+from retentive._calibration import Calibration, Distribution
 from retentive._collection import Collection
 from retentive._constants import (
     ANY,
@@ -76,6 +77,7 @@ __all__ = [
     "K_USER",
     "OUTCOMES",
     "BusyError",
+    "Calibration",
     "CallableEmbedder",
     "ClosedError",
     "Collection",
@@ -87,6 +89,7 @@ __all__ = [
     "CorruptError",
     "CounterError",
     "DimensionError",
+    "Distribution",
     "Embedder",
     "EmbedderError",
     "FingerprintError",

@@ -83,6 +83,6 @@ def _one_row(vectors: Any) -> Any:
     import numpy as np
 
     try:
-        return np.atleast_2d(vectors)
+        return [vectors] if np.ndim(vectors) == 1 else vectors
     except (TypeError, ValueError):
         return vectors  # refused where rows are checked, with its name

@@ -48,8 +48,9 @@ class Embedding:
 
     @property
     def noise_floor(self) -> float | None:
-        """The cosine that unrelated pairs stay below, None where not known."""
-        return self._number("noise_floor")
+        """The cosine that unrelated pairs stay below, None where not known: also for vectors that came from elsewhere."""
+        model = None if self._bound else self._core.model()
+        return None if model is not None and model[0] != self._embedder.name else self._number("noise_floor")
 
     def documents(self, texts: Sequence[str]) -> list[Parts]:
         """Return the vectors `[parts, d]` of each text, for storing."""

@@ -95,6 +95,7 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
         "refusal_floor": 0.0 if min_relevance == "auto" else None,
+        "calibrated": min_relevance == "auto" and mode != "lexical",  # where nothing is similar to anything
         "settings": settings.native(DEFAULT_DENSE_WEIGHT),
     }
     if mode == "lexical" and request["min_relevance"] is not None:

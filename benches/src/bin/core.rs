@@ -48,6 +48,7 @@ impl Bench {
             filter: None,
             min_relevance: None,
             refusal_floor: None,
+            calibrated: false,
             settings: settings(),
         }
     }

@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::admit::{Admission, Reached, reached};
+use super::calibrate::KnownFloors;
 use super::filter::MetadataFilter;
 use super::gather::Gathered;
 use super::request::Reach;
 use crate::error::{Error, Result};
 use crate::gate;
 use crate::partition::{Cache, Partition};
-use crate::store::{Interrupt, ReadTx, Row, Seq};
+use crate::store::{Floors, Interrupt, ReadTx, Row, Seq};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -19,6 +20,7 @@ const FRESH_SNAPSHOTS: usize = 8;
 pub(super) struct View<'v, 'tx> {
     pub tx: &'v ReadTx<'tx>,
     cache: &'v Cache,
+    known_floors: &'v KnownFloors,
     own_copies: bool,
 }
 
@@ -28,7 +30,9 @@ impl Engine {
         let _inside = gate::enter();
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
-            let done = self.store.read(interrupt, |tx| job(&View { tx, cache: &self.cache, own_copies }))?;
+            let done = self
+                .store
+                .read(interrupt, |tx| job(&View { tx, cache: &self.cache, known_floors: &self.floors, own_copies }))?;
             if let Some(done) = done {
                 return Ok(done);
             }
@@ -41,6 +45,11 @@ impl Engine {
 }
 
 impl View<'_, '_> {
+    /// The floors that were measured on this collection.
+    pub fn floors(&self) -> Result<Floors> {
+        self.known_floors.of(self.tx)
+    }
+
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
@@ -114,7 +123,8 @@ impl View<'_, '_> {
 }
 
 /// The float32 cosine with the query of the best of a memory's vectors; `None` for a memory without any.
-pub(super) fn best_cosine(query: &[f32], vectors: &[Vec<f32>]) -> Option<f32> {
+#[must_use]
+pub fn best_cosine(query: &[f32], vectors: &[Vec<f32>]) -> Option<f32> {
     let fitting = vectors.iter().filter(|vector| vector.len() == query.len());
     fitting.map(|vector| cosine(query, vector)).reduce(f32::max)
 }

@@ -156,6 +156,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
         filter: None,
         min_relevance: None,
         refusal_floor: None,
+        calibrated: false,
         settings: settings(),
     }
 }
@@ -172,6 +173,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
         now: NOW,
         filter: None,
         max_distance: None,
+        calibrated: false,
         dense_weight: 0.5,
         explain: false,
     }

@@ -1,0 +1,146 @@
+//! Calibration: what to measure an embedder on, and the floors that were measured.
+use parking_lot::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Engine;
+use super::admit::{Admission, Reached};
+use super::columns::{Asked, Columns, query_terms};
+use super::gather::Gathered;
+use super::request::{Question, Reach, Sample, Sampled};
+use super::view::View;
+use crate::error::Result;
+use crate::rank::language::Language;
+use crate::rank::query::Query;
+use crate::rank::refuse::evidence_among_500;
+use crate::store::{Calibration, Floors, Interrupt, Micros, ReadTx, Row, Seq, Version, WriteTx};
+use crate::vector::quantise::quantise_unit;
+
+/// The floors as they were last read: asked for again only after somebody has written.
+#[derive(Debug, Default)]
+pub(super) struct KnownFloors(Mutex<Option<(Version, Floors)>>);
+
+impl KnownFloors {
+    /// As this snapshot has them.
+    pub fn of(&self, tx: &ReadTx) -> Result<Floors> {
+        let version = tx.version();
+        if let Some((known, floors)) = *self.0.lock()
+            && known == version
+        {
+            return Ok(floors);
+        }
+        let floors = tx.calibration()?.map(|calibration| calibration.floors).unwrap_or_default();
+        *self.0.lock() = Some((version, floors));
+        Ok(floors)
+    }
+}
+
+impl Engine {
+    /// At most so many live texts with their vectors, the same for the same contents; `None`: nothing was ever embedded here.
+    pub fn calibration_sample(
+        &self,
+        most: usize,
+        sitting_gap_us: i64,
+        now: Micros,
+        interrupt: Interrupt,
+    ) -> Result<Option<Sample>> {
+        self.snapshot(interrupt, |view| {
+            let Some(model) = view.tx.model()? else { return Ok(Some(None)) };
+            let admission = Admission { documents: true, superseded: false, now, as_of: None };
+            let Some(gathered) = view.gather(&everybody(), &admission, None)? else { return Ok(None) };
+            let texts = sampled(view, &gathered, most, sitting_gap_us)?;
+            Ok(Some(Some(Sample { model: model.id, texts })))
+        })
+    }
+
+    /// The best evidence for a question, as it would be among 500 memories: of everybody's, or of the owner's of the memory that
+    /// the question was taken from, without that one. `None`: no such question is ever refused.
+    pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
+        self.snapshot(interrupt, |view| self.evidence_in(view, question, now))
+    }
+
+    fn evidence_in(&self, view: &View, question: &Question, now: Micros) -> Result<Option<Option<f64>>> {
+        let admission = Admission { documents: false, superseded: false, now, as_of: None };
+        let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();
+        let gathered = match &own {
+            Some(head) => {
+                let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0 };
+                view.gather_from(&[whole], &admission)?
+            }
+            None => view.gather(&everybody(), &admission, None)?,
+        };
+        let Some(gathered) = gathered else { return Ok(None) };
+        let vector = quantise_unit(&question.vector);
+        let terms = query_terms(&self.analyzer, &question.text);
+        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: vector.as_ref(), tokens: None })?;
+        let query = Query::read(&question.text, now, Language::of(self.analyzer.language()));
+        let left_out = own.and_then(|head| gathered.entries().position(|entry| entry.seq == head.seq));
+        Ok(Some(evidence_among_500(&columns.scene(&query), left_out).map(f64::from)))
+    }
+
+    /// Stores what was measured for the model with this id.
+    pub fn set_calibration(&self, model: i64, calibration: &Calibration, interrupt: Interrupt) -> Result<()> {
+        self.write(interrupt, |tx: &WriteTx| tx.set_calibration(model, calibration))
+    }
+
+    /// Forgets what was measured; `false`: nothing was.
+    pub fn drop_calibration(&self, interrupt: Interrupt) -> Result<bool> {
+        self.write(interrupt, |tx: &WriteTx| tx.drop_calibration())
+    }
+
+    /// The report that is stored for the current model.
+    pub fn calibration(&self, interrupt: Interrupt) -> Result<Option<String>> {
+        let stored = self.read(interrupt, |tx: &ReadTx| tx.calibration())?;
+        Ok(stored.map(|calibration| calibration.report))
+    }
+}
+
+fn everybody() -> Reach {
+    Reach { any_user: true, ..Reach::default() }
+}
+
+/// The texts whose numbers have the least hashes: a sample that nobody's insertion order bends.
+fn sampled(view: &View, gathered: &Gathered, most: usize, sitting_gap_us: i64) -> Result<Vec<Sampled>> {
+    let mut columns = Columns::new(gathered, &Asked { terms: &[], vector: None, tokens: None })?;
+    let nothing = Query::default();
+    columns.read_conversation(gathered, &nothing, sitting_gap_us);
+    let thread = columns.scene(&nothing).thread;
+    let sessions = sessions(gathered);
+    let mut order: Vec<(u64, usize, Seq)> = gathered
+        .entries()
+        .enumerate()
+        .map(|(row, entry)| (xxh3_64(&entry.seq.to_le_bytes()), row, entry.seq))
+        .collect();
+    order.sort_unstable();
+    order.truncate(most);
+    let mut texts = Vec::with_capacity(order.len());
+    for (_, row, seq) in order {
+        let Some((text, vectors)) = embedded(view, seq)? else { continue };
+        texts.push(Sampled {
+            id: text.id,
+            text: text.text,
+            vectors,
+            session: sessions.get(row).copied().unwrap_or(-seq),
+            sitting: thread.sitting().get(row).copied().unwrap_or_default(),
+        });
+    }
+    Ok(texts)
+}
+
+/// A number for each session; what is in none has a negative one of its own.
+fn sessions(gathered: &Gathered) -> Vec<i64> {
+    let parts = gathered.parts().iter();
+    parts
+        .flat_map(|part| {
+            part.entries().map(|(_, entry)| {
+                let alone = entry.scope == part.reached.partition && !part.reached.is_session;
+                if alone { -entry.seq } else { entry.scope }
+            })
+        })
+        .collect()
+}
+
+/// A memory with its vectors; `None` for one without.
+fn embedded(view: &View, seq: Seq) -> Result<Option<(Row, Vec<Vec<f32>>)>> {
+    let found = view.tx.rows_with_vectors(&[seq])?.into_iter().next();
+    Ok(found.filter(|(_, vectors)| !vectors.is_empty()))
+}
