@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 TEXTS = 256  # of the collection, at most
 PARTNERS = 25  # unrelated texts for each question, at most
-# The questions made of a text's own words. ADR 0044 has the figures: six words are as far from other texts as real
-# questions are, and without their own text they find less than a real question finds.
-WORDS = 6
-REFUSED_SHARE = 0.02
-REFUSED_SHARE_MADE = 0.1
+WORDS = 6  # of a text make a question that is as far from other texts as real questions are: ADR 0044
 _SITTING_GAP_US = 3_600_000_000
 _MADE_ID = re.compile(r"(mem|doc)_\w+")
 _WORD = re.compile(r"\w+")
@@ -68,8 +64,7 @@ def calibrate(
     questions, rows = ask.made_of(texts) if made else ask.given(asked or [], near or [])
     apart = ask.resolved(far, "unrelated")[1] if far is not None else _unrelated(texts, questions)
     evidence = ask.evidence(questions)
-    share = REFUSED_SHARE_MADE if made else REFUSED_SHARE
-    measured = _core.measure(_cosines(rows), _cosines(apart), evidence, share)
+    measured = _core.measure(_cosines(rows), _cosines(apart), evidence, made)
     calibration = judged(model[0], measured, len(evidence))
     if calibration.enough:
         report = json.dumps(asdict(calibration))
@@ -192,14 +187,14 @@ def _pairs(pairs: object, name: str) -> list[tuple[Any, str]] | None:
 
 
 def _rarest_words(texts: Sequence[str]) -> list[str | None]:
-    """Return of each text the six words that fewest of the texts have, in their order; None for one of so few words."""
+    """Return of each text six words (or half) that fewest of the texts have, in their order; None for a lone word."""
     split = [_WORD.findall(text) for text in texts]
     held = Counter(word for words in split for word in {word.casefold() for word in words})
     rarest: list[str | None] = []
     for words in split:
         by_rarity = sorted(range(len(words)), key=lambda place: (held[words[place].casefold()], -len(words[place])))
-        kept = sorted(by_rarity[:WORDS])
-        rarest.append(" ".join(words[place] for place in kept) if len(words) > WORDS else None)
+        kept = sorted(by_rarity[: WORDS if len(words) > WORDS else (len(words) + 1) // 2])
+        rarest.append(" ".join(words[place] for place in kept) if len(words) > 1 else None)
     return rarest
 
 

@@ -333,9 +333,9 @@ class Collection(Conversation):
         in every process, until the collection moves to another model, is cleared, or is calibrated again. The same
         contents give the same numbers. Loads the whole index once, and embeds each question.
 
-        Without arguments, questions are made of up to 256 texts of the collection: the six words of each that fewest of
-        the others have. Each is related to its own text, and unrelated to texts of other sessions (of other sittings,
-        where there is one session). Your users' questions say more: 50 or more of them are best.
+        Without arguments, questions are made of up to 256 texts of the collection: the six words of each (half of them,
+        of a short one) that fewest of the others have. Each is related to its own text, and unrelated to texts of other
+        sessions, or of other sittings where there is one session. Your users' questions say more: 50 or more are best.
 
         Args:
             queries: questions that the collection has an answer to, as texts or vectors `[d]`. Each is related to its

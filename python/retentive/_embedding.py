@@ -48,7 +48,7 @@ class Embedding:
 
     @property
     def noise_floor(self) -> float | None:
-        """The cosine that unrelated pairs stay below, None where not known: also for vectors that came from elsewhere."""
+        """The cosine that unrelated pairs stay below; None where not known, as for vectors of another model."""
         model = None if self._bound else self._core.model()
         return None if model is not None and model[0] != self._embedder.name else self._number("noise_floor")
 

@@ -32,9 +32,9 @@ pub fn measure<'py>(
     related: Vec<f64>,
     unrelated: Vec<f64>,
     evidence: Vec<f64>,
-    refused_share: f64,
+    made: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let measured = calibrate::measure(related, unrelated, evidence, refused_share);
+    let measured = calibrate::measure(related, unrelated, evidence, made);
     let dict = PyDict::new(py);
     dict.set_item("noise_floor", measured.noise_floor)?;
     dict.set_item("cutoff", measured.cutoff)?;

@@ -2,6 +2,13 @@
 
 /// The share of unrelated pairs that stays below the noise floor.
 const NOISE_SHARE: f64 = 0.98;
+/// The share of questions with an answer that may be refused.
+const REFUSED_SHARE: f64 = 0.02;
+/// The same of questions made of a text's own words and asked of the others: they find less than real ones do.
+const REFUSED_SHARE_MADE: f64 = 0.1;
+/// The most that a floor from such questions is over the noise floor, as far as those from real ones are. Texts that all say
+/// nearly the same find each other better than any question finds them.
+const MOST_OVER_NOISE: f64 = 0.1;
 /// What a distribution is told by.
 const SHARES: [f64; 9] = [0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0];
 /// Bins of 0.05 from -1 to 1.
@@ -30,21 +37,26 @@ pub struct Measured {
     pub unrelated: Distribution,
 }
 
-/// `evidence`: that of questions as among 500 memories, of which at most `refused_share` may be refused.
+/// `evidence`: that of questions, as among 500 memories. `made`: the questions were made of the texts themselves.
 #[must_use]
-pub fn measure(mut related: Vec<f64>, mut unrelated: Vec<f64>, mut evidence: Vec<f64>, refused_share: f64) -> Measured {
+pub fn measure(mut related: Vec<f64>, mut unrelated: Vec<f64>, mut evidence: Vec<f64>, made: bool) -> Measured {
     for sample in [&mut related, &mut unrelated, &mut evidence] {
         sample.retain(|value| value.is_finite());
         sample.sort_by(f64::total_cmp);
     }
+    let noise_floor = quantile(&unrelated, NOISE_SHARE);
     Measured {
-        noise_floor: quantile(&unrelated, NOISE_SHARE),
+        noise_floor,
         cutoff: cutoff(&related, &unrelated),
-        refusal_floor: quantile(&evidence, refused_share),
+        refusal_floor: if made { made_floor(&evidence, noise_floor) } else { quantile(&evidence, REFUSED_SHARE) },
         auc: auc(&related, &unrelated),
         related: distribution(&related),
         unrelated: distribution(&unrelated),
     }
+}
+
+fn made_floor(evidence: &[f64], noise_floor: Option<f64>) -> Option<f64> {
+    Some(quantile(evidence, REFUSED_SHARE_MADE)?.min(noise_floor? + MOST_OVER_NOISE))
 }
 
 fn distribution(sorted: &[f64]) -> Distribution {
@@ -114,7 +126,7 @@ mod tests {
 
     #[test]
     fn samples_apart_are_told_apart_half_way() {
-        let measured = measure(vec![0.8, 0.6], vec![0.1, 0.2], vec![], 0.02);
+        let measured = measure(vec![0.8, 0.6], vec![0.1, 0.2], vec![], false);
         assert!((measured.cutoff.unwrap_or_default() - 0.4).abs() < 1e-12);
         assert_eq!(measured.auc, Some(1.0));
         assert_eq!(measured.refusal_floor, None);
@@ -122,15 +134,25 @@ mod tests {
 
     #[test]
     fn without_a_sample_nothing_is_said() {
-        let measured = measure(vec![], vec![0.1], vec![f64::NEG_INFINITY], 0.02);
+        let measured = measure(vec![], vec![0.1], vec![f64::NEG_INFINITY], false);
         assert_eq!((measured.cutoff, measured.auc, measured.refusal_floor), (None, None, None));
         assert_eq!(measured.noise_floor, Some(0.1));
         assert_eq!(measured.related, Distribution { count: 0, quantiles: vec![], histogram: [0; BINS] });
     }
 
     #[test]
+    fn questions_made_of_the_texts_refuse_more_of_their_own_but_not_far_over_the_noise() {
+        let evidence: Vec<f64> = (0..=100).map(f64::from).map(|x| x / 100.0).collect();
+        let floor = |noise: f64, made: bool| measure(vec![], vec![noise], evidence.clone(), made).refusal_floor;
+        assert_eq!(floor(0.5, false), Some(0.02));
+        assert_eq!(floor(0.5, true), Some(0.1));
+        assert_eq!(floor(-0.1, true), Some(0.0));
+        assert_eq!(measure(vec![], vec![], evidence.clone(), true).refusal_floor, None);
+    }
+
+    #[test]
     fn the_ends_of_the_scale_have_a_bin() {
-        let measured = measure(vec![-1.0, 1.0, 1.000_000_1], vec![], vec![], 0.02);
+        let measured = measure(vec![-1.0, 1.0, 1.000_000_1], vec![], vec![], false);
         assert_eq!(measured.related.histogram.iter().sum::<usize>(), 3);
         assert_eq!(measured.related.histogram.first(), Some(&1));
         assert_eq!(measured.related.histogram.last(), Some(&2));
@@ -143,7 +165,7 @@ mod tests {
                 if a > b { 1.0 } else if a < b { 0.0 } else { 0.5 }
             })).sum();
             let expected = won / (related.len() * unrelated.len()) as f64;
-            let got = measure(related, unrelated, vec![], 0.02).auc.unwrap_or_default();
+            let got = measure(related, unrelated, vec![], false).auc.unwrap_or_default();
             prop_assert!((got - expected).abs() < 1e-9);
         }
 
@@ -153,14 +175,14 @@ mod tests {
                 let share = |sample: &[f64]| sample.iter().filter(|x| **x >= cut).count() as f64 / sample.len() as f64;
                 share(&related) - share(&unrelated)
             };
-            let cutoff = measure(related.clone(), unrelated.clone(), vec![], 0.02).cutoff.unwrap_or_default();
+            let cutoff = measure(related.clone(), unrelated.clone(), vec![], false).cutoff.unwrap_or_default();
             let best = (-42..=42).map(|x| gain(f64::from(x) / 40.0)).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!((gain(cutoff) - best).abs() < 1e-9 || (best <= 0.0 && gain(cutoff) <= 0.0));
         }
 
         #[test]
         fn a_quantile_lies_where_its_share_says(sample in cosines()) {
-            let measured = measure(vec![], sample.clone(), vec![], 0.02);
+            let measured = measure(vec![], sample.clone(), vec![], false);
             for (share, value) in measured.unrelated.quantiles {
                 let below = sample.iter().filter(|x| **x < value - 1e-12).count() as f64;
                 let up_to = sample.iter().filter(|x| **x <= value + 1e-12).count() as f64;
