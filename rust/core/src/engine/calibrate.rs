@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::rank::language::Language;
 use crate::rank::query::Query;
 use crate::rank::refuse::evidence_among_500;
-use crate::store::{Calibration, Floors, Interrupt, Micros, ReadTx, Row, Seq, Version, WriteTx};
+use crate::store::{Calibration, Floors, Head, Interrupt, Micros, ReadTx, Row, Seq, Version, WriteTx};
 use crate::vector::quantise::quantise_unit;
 
 /// The floors as they were last read: asked for again only after somebody has written.
@@ -55,26 +55,16 @@ impl Engine {
     /// The best evidence for a question, as it would be among 500 memories: of everybody's, or of the owner's of the memory that
     /// the question was taken from, without that one. `None`: no such question is ever refused.
     pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
-        self.snapshot(interrupt, |view| self.evidence_in(view, question, now))
-    }
-
-    fn evidence_in(&self, view: &View, question: &Question, now: Micros) -> Result<Option<Option<f64>>> {
-        let admission = Admission { documents: false, superseded: false, now, as_of: None };
-        let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();
-        let gathered = match &own {
-            Some(head) => {
-                let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0 };
-                view.gather_from(&[whole], &admission)?
-            }
-            None => view.gather(&everybody(), &admission, None)?,
-        };
-        let Some(gathered) = gathered else { return Ok(None) };
         let vector = quantise_unit(&question.vector);
         let terms = query_terms(&self.analyzer, &question.text);
-        let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: vector.as_ref(), tokens: None })?;
         let query = Query::read(&question.text, now, Language::of(self.analyzer.language()));
-        let left_out = own.and_then(|head| gathered.entries().position(|entry| entry.seq == head.seq));
-        Ok(Some(evidence_among_500(&columns.scene(&query), left_out).map(f64::from)))
+        self.snapshot(interrupt, |view| {
+            let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();
+            let Some(gathered) = asked_of(view, own.as_ref(), now)? else { return Ok(None) };
+            let columns = Columns::new(&gathered, &Asked { terms: &terms, vector: vector.as_ref(), tokens: None })?;
+            let left_out = own.and_then(|head| gathered.entries().position(|entry| entry.seq == head.seq));
+            Ok(Some(evidence_among_500(&columns.scene(&query), left_out).map(f64::from)))
+        })
     }
 
     /// Stores what was measured for the model with this id.
@@ -96,6 +86,14 @@ impl Engine {
 
 fn everybody() -> Reach {
     Reach { any_user: true, ..Reach::default() }
+}
+
+/// The memories that a question is put to: its owner's, or everybody's.
+fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Gathered>> {
+    let admission = Admission { documents: false, superseded: false, now, as_of: None };
+    let Some(head) = own else { return view.gather(&everybody(), &admission, None) };
+    let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0 };
+    view.gather_from(&[whole], &admission)
 }
 
 /// The texts whose numbers have the least hashes: a sample that nobody's insertion order bends.
