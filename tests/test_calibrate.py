@@ -318,6 +318,8 @@ def test_unrelated_texts_are_of_other_sessions():
         ({"queries": {"a": "b"}}, InvalidInputError),
         ({"queries": [""]}, InvalidInputError),
         ({"queries": [None]}, InvalidInputError),
+        ({"queries": [b"what"]}, InvalidInputError),
+        ({"queries": [{"text": "what"}]}, InvalidInputError),
         ({"queries": [[0.0] * 264]}, InvalidInputError),
         ({"queries": [[1.0, 2.0]]}, DimensionError),
         ({"related": ["ab"]}, InvalidInputError),

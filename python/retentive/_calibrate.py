@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -144,6 +145,8 @@ class Asking:
     def _query(self, query: Any, name: str) -> tuple[str | None, Vector]:
         if isinstance(query, str):
             return query, self._engine.embedding.query(_validate.text(query, name))
+        if query is None or isinstance(query, bytes | Mapping):
+            raise InvalidInputError(f"{name} is {_validate.shown(query)}, expected a text, or a vector of shape [d]")
         vector = given_vector(query, name)
         if len(vector) != self._dimension:
             raise DimensionError(

@@ -9,7 +9,7 @@ use crate::core::matrix;
 use crate::request::rows;
 
 /// One stored text with its vectors.
-pub fn sampled<'py>(py: Python<'py>, text: Sampled) -> PyResult<Bound<'py, PyDict>> {
+pub fn sampled(py: Python<'_>, text: Sampled) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("id", text.id)?;
     dict.set_item("text", text.text)?;
@@ -27,13 +27,13 @@ pub fn cosines(pairs: Vec<(PyReadonlyArray1<'_, f32>, Bound<'_, PyArray2<f32>>)>
 
 /// What samples of cosines, and the evidence of questions with an answer, say.
 #[pyfunction]
-pub fn measure<'py>(
-    py: Python<'py>,
+pub fn measure(
+    py: Python<'_>,
     related: Vec<f64>,
     unrelated: Vec<f64>,
     evidence: Vec<f64>,
     made: bool,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let measured = calibrate::measure(related, unrelated, evidence, made);
     let dict = PyDict::new(py);
     dict.set_item("noise_floor", measured.noise_floor)?;
