@@ -141,6 +141,9 @@ CALLS = {
     "sessions": lambda db: db.sessions(),
     "users": lambda db: db.users(),
     "clear": lambda db: db.clear(),
+    "calibrate": lambda db: db.calibrate(),
+    "calibration": lambda db: db.calibration(),
+    "uncalibrate": lambda db: db.uncalibrate(),
     "stats": lambda db: db.stats(),
     "warmup": lambda db: db.warmup(),
 }
