@@ -84,6 +84,7 @@ def test_no_texts_add_nothing(memory_db):
         {"texts": ["a", "b"], "ids": ["one"]},
         {"texts": ["a", "b"], "ids": "ab"},
         {"texts": ["a"], "ids": [""]},
+        {"texts": ["a", "b"], "ids": ["one", "one"]},
         {"texts": ["a"], "ids": [3]},
         {"texts": ["a", "b"], "metadata": [{}]},
         {"texts": ["a", "b"], "metadata": {"n": 1}},

@@ -143,6 +143,9 @@ CALLS = {
     "users": lambda db: db.users(),
     "clear": lambda db: db.clear(),
     "reembed": lambda db: db.reembed("static"),
+    "calibrate": lambda db: db.calibrate(),
+    "calibration": lambda db: db.calibration(),
+    "uncalibrate": lambda db: db.uncalibrate(),
     "stats": lambda db: db.stats(),
     "warmup": lambda db: db.warmup(),
 }

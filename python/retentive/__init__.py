@@ -11,6 +11,7 @@ budget.
 "I'd like the report as a PDF"
 """
 
+from retentive._calibration import Calibration, Distribution
 from retentive._collection import Collection
 from retentive._constants import (
     ANY,
@@ -85,6 +86,7 @@ __all__ = [
     "OUTCOMES",
     "AsyncEmbedder",
     "BusyError",
+    "Calibration",
     "CallableEmbedder",
     "ClosedError",
     "Collection",
@@ -96,6 +98,7 @@ __all__ = [
     "CorruptError",
     "CounterError",
     "DimensionError",
+    "Distribution",
     "Embedder",
     "EmbedderError",
     "EmbedderPair",

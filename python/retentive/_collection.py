@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from retentive import _clock, _documents, _json, _opening, _reading, _reembed, _search, _steps, _validate
+from retentive import (
+    _calibrate,
+    _clock,
+    _documents,
+    _json,
+    _opening,
+    _reading,
+    _reembed,
+    _search,
+    _steps,
+    _validate,
+)
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
@@ -27,6 +38,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retentive._bulk import Progress
+    from retentive._calibrate import Pair, Query
+    from retentive._calibration import Calibration
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
@@ -369,6 +382,58 @@ class Collection(Conversation, CollectionTwins):
         128
         """
         return self._run(_reembed.reembed(self._engine, embedder, progress))
+
+    def calibrate(
+        self,
+        queries: Iterable[Query] | None = None,
+        *,
+        related: Iterable[Pair] | None = None,
+        unrelated: Iterable[Pair] | None = None,
+    ) -> Calibration:
+        """Measure which cosines mean something here, and store it: what `"auto"` means from the next call on.
+
+        `max_distance="auto"` then takes the measured noise floor and `min_relevance="auto"` the measured refusal floor,
+        in every process, until the collection moves to another model, is cleared, or is calibrated again. The same
+        contents give the same numbers. Loads the whole index once, and embeds each question.
+
+        Without arguments, questions are made of up to 256 texts of the collection: the six words of each (half of them,
+        of a short one) that fewest of the others have. Each is related to its own text, and unrelated to texts of other
+        sessions, or of other sittings where there is one session. Your users' questions say more: 50 or more are best.
+
+        Args:
+            queries: questions that the collection has an answer to, as texts or vectors `[d]`. Each is related to its
+                best hit, and unrelated to 25 others of 256 texts of the collection.
+            related: pairs of a query and the text that answers it, or that text's id.
+            unrelated: pairs that have nothing to do with each other, in place of those above.
+
+        Returns:
+            The two distributions and the floors. Where there are too few data `enough` is False, nothing is stored
+            (what was stored before stays) and `reason` says what is missing.
+
+        Raises:
+            InvalidInputError: an argument has the wrong type or value.
+            NotFoundError: a pair has a generated id that nothing has.
+            DimensionError: a vector is not of the collection's dimension.
+            EmbedderError: the embedder failed.
+            ConflictError: the collection moved to another model meanwhile.
+
+        >>> from retentive.embedders import HashEmbedder
+        >>> db = Collection("docs", embedder=HashEmbedder(64))
+        >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
+        >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
+        True
+        >>> db.uncalibrate()
+        True
+        """
+        return self._run(_calibrate.calibrate(self._engine, queries, related, unrelated))
+
+    def calibration(self) -> Calibration | None:
+        """Return what `calibrate` stored for the collection's model, or None."""
+        return _calibrate.stored(self._engine)
+
+    def uncalibrate(self) -> bool:
+        """Forget what `calibrate` stored: `"auto"` is the embedder's own again; return whether there was something."""
+        return self._engine.core.drop_calibration()
 
     def stats(self) -> dict[str, Any]:
         """Return sizes and counts, by name."""

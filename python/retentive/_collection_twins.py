@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retentive._bulk import Progress
+    from retentive._calibrate import Pair, Query
+    from retentive._calibration import Calibration
     from retentive._collection import Collection
     from retentive._engine import Engine
     from retentive._results import Result, Results
@@ -136,6 +138,24 @@ class CollectionTwins:
     ) -> int:
         """Do what `reembed` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).reembed, embedder, progress=progress)
+
+    async def acalibrate(
+        self,
+        queries: Iterable[Query] | None = None,
+        *,
+        related: Iterable[Pair] | None = None,
+        unrelated: Iterable[Pair] | None = None,
+    ) -> Calibration:
+        """Do what `calibrate` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).calibrate, queries, related=related, unrelated=unrelated)
+
+    async def acalibration(self) -> Calibration | None:
+        """Do what `calibration` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).calibration)
+
+    async def auncalibrate(self) -> bool:
+        """Do what `uncalibrate` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).uncalibrate)
 
     async def astats(self) -> dict[str, Any]:
         """Do what `stats` does, without blocking the event loop."""

@@ -48,12 +48,21 @@ def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object)
     for name, given in (("ids", names), ("metadata", metadatas)):
         if len(given) != count:
             raise InvalidInputError(f"{name} has {len(given)} items, expected {count}, one a text")
+    _refuse_repeated(names, checked)
     rows = [None] * count if vectors is None else given_vectors(vectors, count)
     now = _clock.now()
     return [
         Item(_document(name, text, own, now), judged=False, vector=row)
         for name, text, own, row in zip(names, checked, metadatas, rows, strict=True)
     ]
+
+
+def _refuse_repeated(names: Sequence[str], texts: Sequence[str]) -> None:
+    """Refuse two texts under one id in one call: one of them would be lost."""
+    held: dict[str, str] = {}
+    for index, (name, text) in enumerate(zip(names, texts, strict=True)):
+        if held.setdefault(name, text) != text:
+            raise InvalidInputError(f"ids[{index}] is {name!r} again, for another text; expected an id a text")
 
 
 def _document(name: str, text: str, metadata: Mapping[str, Any] | None, now: int) -> NewMemory:
@@ -85,6 +94,6 @@ def _one_row(vectors: Any) -> Any:
     import numpy as np
 
     try:
-        return np.atleast_2d(vectors)
+        return [vectors] if np.ndim(vectors) == 1 else vectors
     except (TypeError, ValueError):
         return vectors  # refused where rows are checked, with its name

@@ -78,8 +78,10 @@ class Embedding:
 
     @property
     def noise_floor(self) -> float | None:
-        """The cosine that unrelated pairs stay below, by the first model; None where not known."""
-        return _number(self.models[0], "noise_floor")
+        """The cosine that unrelated pairs stay below, by the first model; None where not known, or others made the vectors."""
+        models = None if self._bound is not None else self._core.models()
+        own = not models or models[0][0] == self.models[0].name
+        return _number(self.models[0], "noise_floor") if own else None
 
     def documents(self, texts: Sequence[str]) -> Steps[list[list[Parts]]]:
         """Return the vectors of each text, for storing: `[parts, d]` of each model."""

@@ -14,6 +14,7 @@ from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from retentive._core import Ranked
     from retentive._embedding import Embedding
     from retentive._requests import RecallRequest
     from retentive._results import Results
@@ -101,6 +102,7 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": None if min_relevance == "auto" else min_relevance,
         "refusal_floor": 0.0 if min_relevance == "auto" else None,
+        "calibrated": min_relevance == "auto" and mode != "lexical",  # where nothing is similar to anything
         "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
     if mode == "lexical" and request["min_relevance"] is not None:

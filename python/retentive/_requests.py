@@ -94,6 +94,7 @@ class RecallRequest(TypedDict):
     filter: str | None
     min_relevance: float | None
     refusal_floor: float | None
+    calibrated: bool  # a measured floor takes its place
     settings: Settings
 
 
@@ -111,6 +112,7 @@ class SearchRequest(TypedDict):
     now: int
     filter: str | None
     max_distance: float | None
+    calibrated: bool  # a measured floor takes its place
     dense_weights: Sequence[float]
     explain: bool
 
@@ -141,6 +143,43 @@ class Forget(TypedDict):
     ids: Sequence[str] | None
     superseded: bool
     now: int
+
+
+class Question(TypedDict):
+    """A question to find the evidence for; `own` is the id of the memory that it was taken from."""
+
+    text: str
+    vector: Vector
+    own: str | None
+
+
+class Sampled(TypedDict):
+    """A stored text of a sample."""
+
+    id: str
+    text: str
+    vectors: Parts
+    session: int
+    sitting: int
+
+
+class Sample(TypedDict):
+    """A sample of cosines in numbers."""
+
+    count: int
+    quantiles: list[tuple[float, float]]
+    histogram: list[int]
+
+
+class Measured(TypedDict):
+    """What samples of cosines say; None where one is empty."""
+
+    noise_floor: float | None
+    cutoff: float | None
+    refusal_floor: float | None
+    auc: float | None
+    related: Sample
+    unrelated: Sample
 
 
 class Selection(TypedDict):

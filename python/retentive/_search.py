@@ -53,6 +53,7 @@ def search(
         "now": _clock.now(),
         "filter": _json.filter_text(filter),
         "max_distance": None,
+        "calibrated": isinstance(max_distance, str),  # "auto": any other is refused
         "dense_weights": [DEFAULT_DENSE_WEIGHT],
         "explain": _validate.boolean("explain", explain),
     }

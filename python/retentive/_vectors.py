@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import DimensionError, InvalidInputError
@@ -53,7 +54,11 @@ def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector
         InvalidInputError: another number of them, or as for `given_vector`.
         DimensionError: they differ in length.
     """
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
+    if (
+        isinstance(values, str | bytes | Mapping)
+        or not hasattr(values, "__len__")
+        or not hasattr(values, "__getitem__")
+    ):
         raise InvalidInputError(f"{name} is {type(values).__name__}, expected one vector a text, shape [{count}, d]")
     if len(values) != count:
         raise InvalidInputError(f"{name} has {len(values)} rows, expected {count}, one a text")

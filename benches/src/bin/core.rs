@@ -49,6 +49,7 @@ impl Bench {
             filter: None,
             min_relevance: None,
             refusal_floor: None,
+            calibrated: false,
             settings: settings(),
         }
     }

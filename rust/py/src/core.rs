@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use retentive_core::engine::{Engine, request as engine};
 use retentive_core::error::{Error, Result};
-use retentive_core::store::Durability;
+use retentive_core::store::{Calibration, Durability, Floors};
 
+use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
@@ -310,6 +311,43 @@ impl Core {
         call(py, |interrupt| self.0.users(now, interrupt))
     }
 
+    fn calibration_sample<'py>(
+        &self,
+        py: Python<'py>,
+        most: usize,
+        sitting_gap_us: i64,
+        now: i64,
+    ) -> PyResult<Option<(i64, Vec<Bound<'py, PyDict>>)>> {
+        let sample = call(py, |interrupt| self.0.calibration_sample(most, sitting_gap_us, now, interrupt))?;
+        let Some(sample) = sample else { return Ok(None) };
+        let texts = sample.texts.into_iter().map(|text| sampled(py, text)).collect::<PyResult<_>>()?;
+        Ok(Some((sample.model, texts)))
+    }
+
+    fn evidence(&self, py: Python<'_>, question: Given<engine::Question>, now: i64) -> PyResult<Option<f64>> {
+        call(py, |interrupt| self.0.evidence(&question.0, now, interrupt))
+    }
+
+    fn set_calibration(
+        &self,
+        py: Python<'_>,
+        model: i64,
+        noise_floor: Option<f64>,
+        refusal_floor: Option<f64>,
+        report: String,
+    ) -> PyResult<()> {
+        let floors = Floors { noise: noise_floor, refusal: refusal_floor };
+        call(py, |interrupt| self.0.set_calibration(model, &Calibration { floors, report }, interrupt))
+    }
+
+    fn calibration(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        call(py, |interrupt| self.0.calibration(interrupt))
+    }
+
+    fn drop_calibration(&self, py: Python<'_>) -> PyResult<bool> {
+        call(py, |interrupt| self.0.drop_calibration(interrupt))
+    }
+
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let figures = call(py, |interrupt| self.0.stats(interrupt))?;
         let stats = PyDict::new(py);
@@ -324,7 +362,7 @@ impl Core {
     }
 }
 
-fn matrix<'py>(py: Python<'py>, parts: &[Vec<f32>]) -> PyResult<Bound<'py, PyArray2<f32>>> {
+pub fn matrix<'py>(py: Python<'py>, parts: &[Vec<f32>]) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let dimension = parts.first().map_or(0, Vec::len);
     let flat: Vec<f32> = parts.concat();
     flat.to_pyarray(py).reshape([parts.len(), dimension])

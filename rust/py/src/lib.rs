@@ -1,8 +1,9 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
-//! `memory` what goes out, `packing` the budget functions, `excerpt` what of long memories to pack,
+//! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
 //! `door` the way through, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
+mod calibrate;
 mod core;
 mod door;
 mod errors;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::calibrate::{cosines, measure};
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]

@@ -227,6 +227,7 @@ impl Extract for engine::RecallRequest {
             filter: field(from, "filter")?,
             min_relevance: field(from, "min_relevance")?,
             refusal_floor: field(from, "refusal_floor")?,
+            calibrated: field(from, "calibrated")?,
             settings: nested(from, "settings")?,
         })
     }
@@ -246,9 +247,17 @@ impl Extract for engine::SearchRequest {
             now: field(from, "now")?,
             filter: field(from, "filter")?,
             max_distance: field(from, "max_distance")?,
+            calibrated: field(from, "calibrated")?,
             dense_weights: field(from, "dense_weights")?,
             explain: field(from, "explain")?,
         })
+    }
+}
+
+impl Extract for engine::Question {
+    fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let vector: PyReadonlyArray1<'_, f32> = item(from, "vector")?.extract()?;
+        Ok(Self { text: field(from, "text")?, vector: vector.as_slice()?.to_vec(), own: field(from, "own")? })
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct MetadataFilter {
     in_columns: bool,
     /// Names of users or sessions are asked for.
     by_name: bool,
+    /// The caller's own keys alone are asked for: nothing else of a row need be read.
+    own_keys: bool,
 }
 
 /// User and session of a scope.
@@ -40,7 +42,8 @@ pub(super) fn parse(json: Option<&str>) -> Result<Option<MetadataFilter>> {
     let fields = fields(&value);
     let in_columns = fields.iter().all(|name| COLUMNS.contains(name));
     let by_name = fields.iter().any(|name| ["_vx_session", "_vx_user"].contains(name));
-    Ok(Some(MetadataFilter { filter: Filter::parse(&value)?, in_columns, by_name }))
+    let own_keys = !fields.iter().any(|name| name.starts_with("_vx_"));
+    Ok(Some(MetadataFilter { filter: Filter::parse(&value)?, in_columns, by_name, own_keys }))
 }
 
 impl MetadataFilter {
@@ -83,6 +86,14 @@ impl MetadataFilter {
 
     fn matching(&self, tx: &ReadTx, seqs: &[Seq]) -> Result<Vec<Seq>> {
         let mut matching = Vec::new();
+        if self.own_keys {
+            for seq in seqs {
+                if self.filter.matches(&record::own_object(tx.metadata(*seq)?.as_deref())?) {
+                    matching.push(*seq);
+                }
+            }
+            return Ok(matching);
+        }
         for row in tx.rows(seqs)? {
             let seq = row.head.seq;
             if self.filter.matches(&record::filter_object(&record::memory(row))?) {

@@ -35,9 +35,12 @@ impl Engine {
         })
     }
 
-    /// Deletes everything; how many.
+    /// Deletes everything, what was measured on it too; how many memories.
     pub fn clear(&self, interrupt: Interrupt) -> Result<usize> {
-        let gone = self.write(interrupt, |tx: &WriteTx| tx.clear())?;
+        let gone = self.write(interrupt, |tx: &WriteTx| {
+            tx.drop_calibration()?;
+            tx.clear()
+        })?;
         self.scrub();
         Ok(gone)
     }

@@ -3,6 +3,7 @@
 //! Every verb enters the fork gate first, then reads or writes in one transaction of the store. Nothing here runs the caller's code
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
+mod calibrate;
 mod candidates;
 mod columns;
 mod consolidate;
@@ -38,11 +39,13 @@ pub use filter::validate_filter;
 pub use recall::validate_signals;
 pub use reembed::{Move, Unembedded};
 pub use request::*;
+pub use view::best_cosine;
 
 /// One open collection. Shared between threads; every method may be called from any of them.
 pub struct Engine {
     store: Store,
     cache: Cache,
+    floors: calibrate::KnownFloors,
     analyzer: Analyzer,
     name: String,
     closed: AtomicBool,
@@ -73,6 +76,7 @@ impl Engine {
         Ok(Self {
             store,
             cache: Cache::new(options.cache_mb << 20),
+            floors: calibrate::KnownFloors::default(),
             analyzer,
             name: options.name,
             closed: AtomicBool::new(false),

@@ -97,9 +97,10 @@ impl<'a> Plan<'a> {
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
-        let plain = self.plain_cosine(&gathered)?;
+        let floor = self.refusal_floor(view)?;
+        let plain = self.plain_cosine(&gathered, floor)?;
         let similarity = plain.as_deref().or(scene.cosine);
-        if self.refuses(&Scene { cosine: similarity, ..scene }) {
+        if floor.is_some_and(|floor| nothing_relevant(&Scene { cosine: similarity, ..scene }, floor as f32)) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
         let relevance = relevance(&scene, &self.weights);
@@ -110,14 +111,15 @@ impl<'a> Plan<'a> {
     }
 
     /// The first model's cosine with the plain query vector, where something depends on it and the ranking went by another one.
-    fn plain_cosine(&self, gathered: &Gathered) -> Result<Option<Vec<f32>>> {
-        let has_cutoff = self.request.refusal_floor.is_some() || self.request.min_relevance.is_some();
+    fn plain_cosine(&self, gathered: &Gathered, floor: Option<f64>) -> Result<Option<Vec<f32>>> {
+        let has_cutoff = floor.is_some() || self.request.min_relevance.is_some();
         let first = self.vectors.first().filter(|first| has_cutoff && first.tokens.is_some());
         first.and_then(|first| first.plain.as_ref()).map(|plain| gathered.dense(0, plain)).transpose()
     }
 
-    fn refuses(&self, scene: &Scene) -> bool {
-        self.request.refusal_floor.is_some_and(|floor| nothing_relevant(scene, floor as f32))
+    fn refusal_floor(&self, view: &View) -> Result<Option<f64>> {
+        let measured = if self.request.calibrated { view.floors()?.refusal } else { None };
+        Ok(measured.or(self.request.refusal_floor))
     }
 
     /// The rows of S that kinds, policy and exclusions leave.

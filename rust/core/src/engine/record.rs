@@ -63,6 +63,11 @@ pub(super) fn filter_object(memory: &Memory) -> Result<Value> {
     Ok(Value::Object(object))
 }
 
+/// What filters see of a memory when they name no reserved key.
+pub(super) fn own_object(metadata: Option<&str>) -> Result<Value> {
+    own_keys(metadata).map(Value::Object)
+}
+
 fn own_keys(metadata: Option<&str>) -> Result<Map<String, Value>> {
     match metadata.map(serde_json::from_str) {
         None => Ok(Map::new()),

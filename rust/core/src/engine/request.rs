@@ -133,6 +133,8 @@ pub struct RecallRequest {
     pub min_relevance: Option<f64>,
     /// "auto": the embedder's floor, and without a vector any number: what shares no word is refused. `None` = never refuse.
     pub refusal_floor: Option<f64>,
+    /// A floor that was measured on the collection takes the place of `refusal_floor`.
+    pub calibrated: bool,
     pub settings: Settings,
 }
 
@@ -153,6 +155,8 @@ pub struct SearchRequest {
     /// JSON.
     pub filter: Option<String>,
     pub max_distance: Option<f64>,
+    /// A floor that was measured on the collection takes the place of `max_distance`.
+    pub calibrated: bool,
     /// Of each model's cosine; their sum is w of hybrid.
     pub dense_weights: Vec<f64>,
     pub explain: bool,
@@ -164,6 +168,35 @@ pub struct ContextRequest {
     /// The session whose recent turns are wanted.
     pub recent_session: Option<String>,
     pub recent_turns: usize,
+}
+
+/// A question to find the evidence for.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub text: String,
+    pub vector: Vec<f32>,
+    /// Id of the memory that it was taken from.
+    pub own: Option<String>,
+}
+
+/// What an embedder is measured on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Id of the model that made the vectors.
+    pub model: i64,
+    pub texts: Vec<Sampled>,
+}
+
+/// A stored text of a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampled {
+    pub id: String,
+    pub text: String,
+    pub vectors: Vec<Vec<f32>>,
+    /// The same for what is of one session.
+    pub session: i64,
+    /// The same for what is of one sitting.
+    pub sitting: u32,
 }
 
 /// What `forget` selects.

@@ -111,10 +111,15 @@ impl Search<'_> {
         let numbered = (0_u32..).zip(scores);
         let hits = numbered.filter(|(_, score)| if by_words { **score > 0.0 } else { score.is_finite() });
         let hits: Vec<u32> = hits.map(|(index, _)| index).collect();
-        match (self.request.max_distance, self.request.vectors.first(), columns.cosines.first()) {
-            (Some(most), Some(query), Some(int8)) => view.at_least(gathered, int8, query, (1.0 - most) as f32, hits),
+        match (self.least_similarity(view)?, self.request.vectors.first(), columns.cosines.first()) {
+            (Some(least), Some(query), Some(int8)) => view.at_least(gathered, int8, query, least as f32, hits),
             _ => Ok(hits),
         }
+    }
+
+    fn least_similarity(&self, view: &View) -> Result<Option<f64>> {
+        let measured = if self.request.calibrated { view.floors()?.noise } else { None };
+        Ok(measured.or(self.request.max_distance.map(|most| 1.0 - most)))
     }
 
     fn newest(&self, view: &View, gathered: &Gathered, columns: &Columns) -> Result<Ranked> {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::admit::{Admission, Reached, reached};
+use super::calibrate::KnownFloors;
 use super::filter::MetadataFilter;
 use super::gather::Gathered;
 use super::request::Reach;
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::gate;
 use crate::model::{Slot, Vector};
 use crate::partition::{Cache, Partition};
-use crate::store::{Interrupt, ReadTx, Row, Seq};
+use crate::store::{Floors, Interrupt, ReadTx, Row, Seq};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -20,6 +21,7 @@ const FRESH_SNAPSHOTS: usize = 8;
 pub(super) struct View<'v, 'tx> {
     pub tx: &'v ReadTx<'tx>,
     cache: &'v Cache,
+    known_floors: &'v KnownFloors,
     own_copies: bool,
 }
 
@@ -29,7 +31,9 @@ impl Engine {
         let _inside = gate::enter();
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
-            let done = self.store.read(interrupt, |tx| job(&View { tx, cache: &self.cache, own_copies }))?;
+            let done = self
+                .store
+                .read(interrupt, |tx| job(&View { tx, cache: &self.cache, known_floors: &self.floors, own_copies }))?;
             if let Some(done) = done {
                 return Ok(done);
             }
@@ -42,6 +46,11 @@ impl Engine {
 }
 
 impl View<'_, '_> {
+    /// The floors that were measured on this collection.
+    pub fn floors(&self) -> Result<Floors> {
+        self.known_floors.of(self.tx)
+    }
+
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
@@ -115,7 +124,8 @@ impl View<'_, '_> {
 }
 
 /// The float32 cosine with a model's query vector of the best of a memory's vectors of that model; `None` for a memory without any.
-pub(super) fn best_cosine(slot: Slot, query: &[f32], vectors: &[Vector]) -> Option<f32> {
+#[must_use]
+pub fn best_cosine(slot: Slot, query: &[f32], vectors: &[Vector]) -> Option<f32> {
     let fitting = vectors.iter().filter(|vector| vector.slot == slot && vector.values.len() == query.len());
     fitting.map(|vector| cosine(query, &vector.values)).reduce(f32::max)
 }

@@ -5,6 +5,7 @@
 //! `language/` holds what a query's words say, one file per language; `search` is the plain score without a thread, `answers` that of sentences.
 pub mod answers;
 pub mod blend;
+pub mod calibrate;
 pub mod decay;
 pub mod explain;
 pub mod language;

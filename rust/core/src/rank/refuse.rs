@@ -1,6 +1,7 @@
 //! "Nothing relevant" is an answer. How much S must show before it answers depends on how many memories it has: the best
 //! of n unrelated memories comes closer to any question the larger n is. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`,
 //! from `scripts/calibrate_floors.py`.
+use super::query::Query;
 use super::scene::Scene;
 
 /// What words add to the similarity when they cover the whole query.
@@ -23,13 +24,30 @@ const MOST: f32 = 10_000.0;
 /// How well S answers the query at best: the largest `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)`. A memory
 /// without vectors has similarity 0. Negative infinity for an empty scope.
 pub fn best_evidence(scene: &Scene) -> f32 {
+    evidence(scene).fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The evidence for the query as it would be among 500 memories, which is what an embedder's floor is compared with;
+/// `None` for a query that is never refused. `left_out`: the memory that the query was taken from.
+#[must_use]
+pub fn evidence_among_500(scene: &Scene, left_out: Option<usize>) -> Option<f32> {
+    let memories = scene.len().saturating_sub(usize::from(left_out.is_some()));
+    if memories < FEWEST || never_refused(scene.query) {
+        return None;
+    }
+    let others = evidence(scene).enumerate().filter(|(row, _)| Some(*row) != left_out);
+    let best = others.map(|(_, evidence)| evidence).fold(f32::NEG_INFINITY, f32::max);
+    Some(best - growth(memories))
+}
+
+fn evidence(scene: &Scene) -> impl Iterator<Item = f32> {
     let coverage = scene.matches.coverage(scene.len());
-    let similarity = |row: usize| scene.cosine.and_then(|cosine| cosine.get(row)).copied().filter(|x| x.is_finite());
-    let rows = coverage.iter().zip(scene.tokens).enumerate();
-    let evidence = rows.map(|(row, (held, tokens))| {
+    let similarity =
+        move |row: usize| scene.cosine.and_then(|cosine| cosine.get(row)).copied().filter(|x| x.is_finite());
+    let rows = coverage.into_iter().zip(scene.tokens).enumerate();
+    rows.map(move |(row, (held, tokens))| {
         (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * (LENGTH / *tokens as f32).min(1.0).sqrt().sqrt()
-    });
-    evidence.fold(f32::NEG_INFINITY, f32::max)
+    })
 }
 
 /// The floor for `memories`, from an embedder's, which is that for 500: linear in the logarithm of their number. Negative
@@ -39,8 +57,17 @@ pub fn floor_for(memories: usize, refusal_floor: f32) -> f32 {
     if memories < FEWEST {
         return f32::NEG_INFINITY;
     }
+    refusal_floor + growth(memories)
+}
+
+/// What the floor for `memories` has on that for 500.
+fn growth(memories: usize) -> f32 {
     let folds = ((memories as f32).min(MOST) / REFERENCE).ln();
-    refusal_floor + folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
+    folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
+}
+
+fn never_refused(query: &Query) -> bool {
+    query.names_date || query.names_earlier_talk
 }
 
 /// Whether S has no answer: its best evidence is below the floor for its size, and the query names neither a date nor
@@ -48,9 +75,8 @@ pub fn floor_for(memories: usize, refusal_floor: f32) -> f32 {
 /// there, what shares no word with the query is no answer, however few there are.
 #[must_use]
 pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
-    let query = scene.query;
     let least = if scene.cosine.is_some() { floor_for(scene.len(), refusal_floor) } else { f32::MIN_POSITIVE };
-    best_evidence(scene) < least && !query.names_date && !query.names_earlier_talk
+    best_evidence(scene) < least && !never_refused(scene.query)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One SQLite file per collection: what is stored, durably and erasably, and nothing about relevance.
 //!
 //! The only module that knows SQL. Bytes on disk: `docs/format.md`. Interface: [`Store`] with [`ReadTx`] and [`WriteTx`].
+mod calibration;
 mod codec;
 mod entry;
 mod erase;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use calibration::{Calibration, Floors, Version};
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row};
 use siphasher::sip::SipHasher13;
 
+use super::calibration;
 use super::codec::sum_numbers;
 use super::fault::{self, At};
 use crate::error::{Error, Result};
@@ -285,6 +286,7 @@ pub(super) fn ensure(sql: &Connection, path: &Path, entropy: &[u8; 32], language
 
 fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Result<()> {
     sql.execute_batch(TABLES)?;
+    sql.execute_batch(calibration::TABLE)?;
     Origin::new(entropy, language).store(sql)?;
     let epoch = entropy.last_chunk().copied().map_or(0, i64::from_le_bytes);
     let (rev, erased, scrubbed) = (0, 0, 0);

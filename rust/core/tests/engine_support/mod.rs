@@ -170,6 +170,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
         filter: None,
         min_relevance: None,
         refusal_floor: None,
+        calibrated: false,
         settings: settings(),
     }
 }
@@ -187,6 +188,7 @@ pub fn look(query: &str, reach: Reach) -> SearchRequest {
         now: NOW,
         filter: None,
         max_distance: None,
+        calibrated: false,
         dense_weights: vec![0.5],
         explain: false,
     }

@@ -1,0 +1,138 @@
+//! What was measured on the collection's own texts, for the model whose vectors it was measured on.
+use rusqlite::OptionalExtension;
+
+use super::codec;
+use super::fault::At;
+use super::read::{ReadTx, model_seed};
+use super::write::WriteTx;
+use crate::error::{Error, Result};
+
+pub(super) const TABLE: &str = "
+CREATE TABLE calibration(model INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+";
+
+/// Tells one state of a file from every other: generation and newest rev.
+pub type Version = (u64, i64);
+
+/// What takes the place of the embedder's own floors; `None`: not measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Floors {
+    /// The cosine that 98 % of unrelated pairs stay below.
+    pub noise: Option<f64>,
+    /// What a query's evidence must reach in 500 memories.
+    pub refusal: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    pub floors: Floors,
+    /// JSON: numbers only, no text of anybody's.
+    pub report: String,
+}
+
+impl ReadTx<'_> {
+    /// What this snapshot is, for whoever keeps something that was read from it.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        (self.epoch(), self.meta.rev)
+    }
+
+    /// What was measured for the current model; of two, for the first.
+    pub fn calibration(&self) -> Result<Option<Calibration>> {
+        let select = "SELECT m.id, m.name, m.dimension, c.data FROM model m LEFT JOIN calibration c ON c.model = m.id \
+                      WHERE m.current = 1";
+        let found: Option<(i64, String, u32, Option<Vec<u8>>)> = self
+            .sql()
+            .prepare_cached(select)
+            .and_then(|mut statement| {
+                statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()
+            })
+            .at(self.path())?;
+        let Some((model, name, dimension, Some(data))) = found else { return Ok(None) };
+        let decoded = decode(&data, seed(model, &name, dimension));
+        decoded.map(Some).ok_or_else(|| self.damaged("calibration", model))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Stores what was measured for a model, in place of what was before. `Conflict`: the collection has moved to another
+    /// model since.
+    pub fn set_calibration(&self, model: i64, calibration: &Calibration) -> Result<()> {
+        let current = self.models()?.into_iter().next().filter(|current| current.id == model);
+        let Some(current) = current else {
+            return Err(Error::Conflict(
+                "the collection moved to another model while it was measured; calibrate again".to_owned(),
+            ));
+        };
+        self.drop_calibration()?;
+        let data = encode(calibration, seed(model, &current.name, current.dimension));
+        self.step(|| {
+            self.sql().execute("INSERT INTO calibration VALUES (?1, ?2)", (model, data)).at(self.path())?;
+            self.rev().map(drop)
+        })
+    }
+
+    /// Deletes what was measured; `false`: there was nothing.
+    pub fn drop_calibration(&self) -> Result<bool> {
+        self.step(|| {
+            let dropped = self.sql().execute("DELETE FROM calibration", []).at(self.path())? > 0;
+            if dropped {
+                // Whoever keeps the floors reads them again.
+                self.rev()?;
+            }
+            Ok(dropped)
+        })
+    }
+}
+
+fn seed(model: i64, name: &str, dimension: u32) -> u64 {
+    model_seed(name, dimension) ^ model as u64
+}
+
+fn encode(calibration: &Calibration, seed: u64) -> Vec<u8> {
+    let Floors { noise, refusal } = calibration.floors;
+    let mut out = vec![0; codec::SUM];
+    for floor in [noise, refusal] {
+        out.extend_from_slice(&floor.unwrap_or(f64::NAN).to_le_bytes());
+    }
+    out.extend_from_slice(calibration.report.as_bytes());
+    codec::seal(out, seed)
+}
+
+fn decode(data: &[u8], seed: u64) -> Option<Calibration> {
+    let (noise, rest) = codec::open(data, seed)?.split_first_chunk::<8>()?;
+    let (refusal, report) = rest.split_first_chunk::<8>()?;
+    let floor = |bytes: &[u8; 8]| Some(f64::from_le_bytes(*bytes)).filter(|floor| !floor.is_nan());
+    Some(Calibration {
+        floors: Floors { noise: floor(noise), refusal: floor(refusal) },
+        report: String::from_utf8(report.to_vec()).ok()?,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn calibration() -> Calibration {
+        Calibration { floors: Floors { noise: Some(0.25), refusal: None }, report: "{\"auc\": 0.9}".to_owned() }
+    }
+
+    #[test]
+    fn what_was_stored_comes_back() {
+        let data = encode(&calibration(), 7);
+        assert_eq!(decode(&data, 7).unwrap(), calibration());
+    }
+
+    #[test]
+    fn a_flipped_bit_and_another_model_are_found() {
+        let data = encode(&calibration(), 7);
+        assert_eq!(decode(&data, 8), None);
+        for place in 0..data.len() {
+            let mut damaged = data.clone();
+            damaged[place] ^= 4;
+            assert_eq!(decode(&damaged, 7), None);
+        }
+        assert_eq!(decode(&data[..10], 7), None);
+    }
+}
