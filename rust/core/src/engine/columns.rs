@@ -43,6 +43,7 @@ struct Conversation<'g> {
     speaker: Vec<u32>,
     named: Vec<bool>,
     thread: Thread,
+    citations: Vec<(u32, u32)>,
 }
 
 /// What a read ranks by.
@@ -92,6 +93,7 @@ impl<'g> Columns<'g> {
             }
         }
         conversation.thread = thread(gathered, &self.ts, &self.kind, gap_us);
+        conversation.citations = gathered.citations();
         self.conversation = conversation;
     }
 
@@ -114,6 +116,7 @@ impl<'g> Columns<'g> {
             speaker: &conversation.speaker,
             named: &conversation.named,
             thread: &conversation.thread,
+            citations: &conversation.citations,
         }
     }
 
