@@ -40,7 +40,8 @@ def assert_said_once(found, *others):
 @pytest.mark.parametrize("budget", [20, 40, 60, 90, 150, 400])
 def test_no_fact_is_packed_beside_all_its_turns(noted, budget):
     block = noted.context(QUERY, token_budget=budget, recent_turns=0, limit=None, **ALL)
-    assert block.retrieved and block.token_estimate <= budget
+    assert block.retrieved
+    assert block.token_estimate <= budget
     assert_said_once(block.retrieved)
     assert_said_once(noted.recall(QUERY, limit=None, token_budget=budget, **ALL))
 
@@ -49,7 +50,8 @@ def test_small_budget_holds_facts_and_a_large_one_their_turns(noted):
     small = noted.recall(QUERY, limit=None, token_budget=12, **ALL)
     assert "red kettle leaks" in {item.text for item in small}
     large = noted.recall(QUERY, limit=None, token_budget=1000, **ALL)
-    assert {item.kind for item in large} == {"turn"} and len(large) == 10
+    assert {item.kind for item in large} == {"turn"}
+    assert len(large) == 10
 
 
 def test_fact_left_out_for_its_turns_is_named_with_the_reason(noted):
@@ -59,7 +61,8 @@ def test_fact_left_out_for_its_turns_is_named_with_the_reason(noted):
         noted.context(QUERY, token_budget=1000, recent_turns=0, limit=None, **ALL),
     ):
         assert {(drop.id, drop.reason) for drop in found.dropped} == {(fact, "said by its turns") for fact in facts}
-        assert not found.truncated and found.cut_count == 0
+        assert not found.truncated
+        assert found.cut_count == 0
 
 
 def test_recent_turns_say_their_facts(noted):

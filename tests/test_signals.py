@@ -488,63 +488,6 @@ def test_other_questions_lift_the_users_words(query):
     assert np.any(scope(0).recall(query)["role"])
 
 
-def noted_facts(seed, turns):
-    """Facts of a turn, of two, of many: text and indexes."""
-    rng = np.random.default_rng(2000 + seed)
-    cited = [[0], [3], [1, 2], list(range(turns)), *[[int(turn)] for turn in rng.choice(turns, 4)]]
-    return [(" ".join(str(word) for word in rng.choice(WORDS, 4)), rows) for rows in cited]
-
-
-def parts_with(s, query, ids):
-    """The weighted parts of the conversation's memories, then of the facts: what repeats its turns is asked for alone."""
-    scoring = {}
-    for kinds in (("turn",), ("fact",)):
-        hits = s.db.recall(query, session="s", kinds=kinds, **ALWAYS)
-        scoring |= {hit.id: hit.metadata["_vx_scoring"] for hit in hits}
-    return {name: np.array([scoring[memory][name] for memory in s.ids + ids]) for name in scoring[ids[0]]}
-
-
-@all_seeds
-def test_fact_has_of_each_signal_of_turns_the_larger_of_its_own_and_its_turns_mean(seed):
-    cited, apart = Scope(seed), Scope(seed)
-    turn_rows = np.flatnonzero(~cited.is_fact)
-    facts = noted_facts(seed, len(turn_rows))
-    query = queries(seed)[0] + ["", " last week", " in August 2023"][seed % 3]
-    report = cited.db.consolidate(
-        "s",
-        lambda turns: [{"text": text, "turns": rows} for text, rows in facts],
-        keep_recent=0,
-        batch_turns=100,
-        delete=False,
-        now=NOW,
-    )
-    ids = apart.db.remember_many(
-        {"text": text, "kind": "fact", "session": "s", "timestamp": cited.memories[turn_rows[max(rows)]].at}
-        for text, rows in facts
-    )
-    got, own = parts_with(cited, query, list(report.fact_ids)), parts_with(apart, query, ids)
-    n, tokens = len(cited.ids), np.array([estimate_tokens(text) for text, _ in facts], float)
-
-    def of_turns(name):
-        return np.array([got[name][turn_rows[rows]].mean() for _, rows in facts])
-
-    for name in ("dense", "lexical", "role"):
-        near(got[name], own[name])
-    for name in ("window", "sitting_words", "named", "date", "cues"):
-        near(got[name][:n], own[name][:n])
-        near(got[name][n:], np.maximum(own[name][n:], of_turns(name)))
-    x = got["dense"] + got["lexical"] + got["window"]
-    near(got["neighbours"][n:], np.maximum(0.55 * np.minimum(1, 80 / tokens) * x[n:], of_turns("neighbours")))
-    x += got["neighbours"]
-    sittings = cited.sittings + [[row] for row in range(n, len(x))]
-    best = np.zeros(len(x))
-    for rows in sittings:
-        best[rows] = np.sort(x[rows])[-3:].mean()
-    alone = 0.1 * min(1, (len(sittings) - 1) / 10) * mm(best)
-    near(got["sitting"][:n], alone[:n])
-    near(got["sitting"][n:], np.maximum(alone[n:], of_turns("sitting")))
-
-
 def test_facts_are_not_buried_under_turns():
     with Collection("facts", embedder=HashEmbedder(64)) as db:
         db.remember("the red kettle leaks", kind="fact", session="s", timestamp=NOW)

@@ -162,7 +162,7 @@ def _remember_turns(db: retentive.Collection, conversation: Conversation) -> dic
 
 
 def _remember_facts(db: retentive.Collection, conversation: Conversation) -> dict[str, frozenset[str]]:
-    """Store the facts beside the turns, as `consolidate` does what a summarizer notes down; returns the turns that each cites."""
+    """Store the facts beside the turns, as what a summarizer returned; returns the turns that each cites."""
     index = {turn.id: at for at, turn in enumerate(conversation.turns)}
     noted = [{"text": fact.text, "turns": sorted(index[turn] for turn in fact.cites)} for fact in conversation.facts]
     report = db.consolidate(SESSION, lambda _: noted, keep_recent=0, batch_turns=len(conversation.turns), delete=False)
