@@ -72,6 +72,13 @@ def test_recent_turns_say_their_facts(noted):
     assert_said_once(block.retrieved, *block.recent)
 
 
+def test_fact_that_nobody_said_reads_as_a_list_item(noted):
+    block = noted.context(QUERY, token_budget=1000, recent_turns=0, limit=None, kinds=("fact",), **ALL)
+    lines = block.text.splitlines()
+    assert lines[:2] == ["## Earlier, possibly relevant", "2026-03-01"]
+    assert {"- red kettle leaks", "- green kettle leaks"} <= set(lines)
+
+
 def test_facts_come_where_only_they_are_asked_for(noted):
     assert len(noted.recall(QUERY, kinds=("fact",), **ALL)) == 3
     assert {hit.kind for hit in noted.search(QUERY, session="s", limit=20)} == {"turn", "fact"}

@@ -212,7 +212,9 @@ fn offer<E, D: Offer<E>>(
     let shown = Line { text: excerpt.as_deref().unwrap_or(line.text), ..*line };
     let taken = draft.offer(Section::Retrieved, &shown, index)?;
     if taken {
-        repeated.into_iter().for_each(|fact| packed.give_up(fact));
+        for fact in repeated {
+            packed.give_up(fact);
+        }
         packed.retrieved.push(index);
         packed.excerpts.push(excerpt);
     } else if let Some(before) = before {
