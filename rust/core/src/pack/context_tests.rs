@@ -194,9 +194,9 @@ fn pinned_facts_and_recent_turns_are_never_excerpted() {
 
 /// A memory for each place, recent turns first; of the retrieved ones `cited` are facts, with the places that they came from.
 fn sources_of(places: usize, cited: &[(usize, usize)]) -> Sources {
-    let cites =
+    let turns_of =
         |place: usize| cited.iter().filter(|(fact, _)| *fact == place).map(|(_, turn)| turn.to_string()).collect();
-    let all: Vec<(String, Vec<String>)> = (0..places).map(|place| (place.to_string(), cites(place))).collect();
+    let all: Vec<(String, Vec<String>)> = (0..places).map(|place| (place.to_string(), turns_of(place))).collect();
     Sources::new(all.iter().map(|(id, cited)| (id.as_str(), cited.as_slice())))
 }
 
@@ -315,7 +315,7 @@ proptest! {
         let (recent, retrieved) = (lines(&recent), lines(&retrieved));
         let first = recent.len();
         // Every other retrieved memory is a fact.
-        let is_fact = |place: usize| place >= first && (place - first) % 2 == 0;
+        let is_fact = |place: usize| place >= first && (place - first).is_multiple_of(2);
         let pairs: Vec<(usize, usize)> = pairs.into_iter().map(|(fact, turn)| (first + fact, turn))
             .filter(|(fact, turn)| is_fact(*fact) && !is_fact(*turn)).collect();
         let sources = sources_of(first + retrieved.len(), &pairs);

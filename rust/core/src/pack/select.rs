@@ -148,9 +148,10 @@ mod tests {
     /// What fact ranks cite, as sources; ranks are ids.
     fn sources(n: usize, cited: &[(usize, usize)]) -> Sources {
         let ids: Vec<String> = (0..n).map(|rank| rank.to_string()).collect();
-        let cites = |rank: usize| cited.iter().filter(move |(fact, _)| *fact == rank).map(|(_, turn)| turn.to_string());
+        let turns_of =
+            |rank: usize| cited.iter().filter(move |(fact, _)| *fact == rank).map(|(_, turn)| turn.to_string());
         let all: Vec<(String, Vec<String>)> =
-            ids.into_iter().enumerate().map(|(rank, id)| (id, cites(rank).collect())).collect();
+            ids.into_iter().enumerate().map(|(rank, id)| (id, turns_of(rank).collect())).collect();
         Sources::new(all.iter().map(|(id, cited)| (id.as_str(), cited.as_slice())))
     }
 
