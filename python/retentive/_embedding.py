@@ -78,7 +78,7 @@ class Embedding:
 
     @property
     def noise_floor(self) -> float | None:
-        """The cosine that unrelated pairs stay below, by the first model; None where not known, or others made the vectors."""
+        """The cosine that unrelated pairs stay below, by the first model; None if not known, as for others' vectors."""
         models = None if self._bound is not None else self._core.models()
         own = not models or models[0][0] == self.models[0].name
         return _number(self.models[0], "noise_floor") if own else None

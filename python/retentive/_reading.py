@@ -54,7 +54,7 @@ def selected(
     """Return what of the pool fits, as results, and log it."""
     pool = ranked.memories
     budget = UNLIMITED if token_budget is None else token_budget  # without one the core counts nothing
-    selection = _core.select(pool, limit, budget, engine.counter)
+    selection = _core.select(pool, limit, budget, engine.counter, verb == "recall")
     kept = tuple([Result(pool[index]) for index in selection["kept"]])
     dropped = [Dropped(pool[index].id, reason) for index, reason in selection["dropped"]]
     results = Results(

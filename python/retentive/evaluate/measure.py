@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
-CITES = "cites"
-"""The key of a fact's metadata that has the ids of the turns it was noted down from."""
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -170,19 +167,11 @@ def _remember_turns(db: retentive.Collection, conversation: Conversation) -> dic
 
 
 def _remember_facts(db: retentive.Collection, conversation: Conversation) -> dict[str, frozenset[str]]:
-    """Store the facts beside the turns; returns the turns that each cites."""
-    items = [
-        {
-            "text": fact.text,
-            "session": SESSION,
-            "kind": "fact",
-            "timestamp": fact.timestamp,
-            "metadata": {CITES: sorted(fact.cites)},
-        }
-        for fact in conversation.facts
-    ]
-    ids = db.remember_many(items)
-    return {memory: fact.cites for memory, fact in zip(ids, conversation.facts, strict=True)}
+    """Store the facts beside the turns, as what a summarizer returned; returns the turns that each cites."""
+    index = {turn.id: at for at, turn in enumerate(conversation.turns)}
+    noted = [{"text": fact.text, "turns": sorted(index[turn] for turn in fact.cites)} for fact in conversation.facts]
+    report = db.consolidate(SESSION, lambda _: noted, keep_recent=0, batch_turns=len(conversation.turns), delete=False)
+    return {memory: fact.cites for memory, fact in zip(report.fact_ids, conversation.facts, strict=True)}
 
 
 def judged(question: Question, way: Way, answer: Answer, turns_of: Mapping[str, frozenset[str]]) -> Outcome:

@@ -86,3 +86,26 @@ fn timing_of_reads_and_writes() {
         println!("  turns(6) {:?}", median(|| drop(black_box(db.turns("a", None, Some(6), NOW, &go).unwrap())), times));
     }
 }
+
+/// Each turn has half a fact: stored by themselves, or as what was consolidated from the turns.
+#[test]
+#[ignore = "a measurement"]
+fn timing_of_facts_beside_turns() {
+    for linked in [false, true] {
+        let db = open(None);
+        fill(&db, "a", 500);
+        let turns: Vec<String> = db.turns("a", None, None, NOW, &go).unwrap().into_iter().map(|turn| turn.id).collect();
+        let cited = turns.iter().step_by(2).map(|id| if linked { vec![id.clone()] } else { Vec::new() });
+        let facts = cited.enumerate().map(|(n, cited)| (fact("a", &format!("coffee number {n} in Rome")), cited));
+        db.commit_consolidation(&turns, facts.collect(), false, NOW, &go).unwrap().unwrap();
+        let request = ask("what did I say about coffee in Rome", session("a"));
+        let few = RecallRequest { kinds: Vec::new(), ..request.clone() };
+        let mut two = few.clone();
+        let others = ["window", "neighbours", "sitting", "sitting_words", "role", "named", "date", "cues"];
+        two.settings.signals = others.map(|name| (name.to_owned(), 0.0)).to_vec();
+        println!("500 turns and 250 facts{}", if linked { " that cite them" } else { "" });
+        println!("  recall, no candidates {:?}", median(|| drop(black_box(db.ranked(&few))), 2000));
+        println!("  the same by dense and lexical alone {:?}", median(|| drop(black_box(db.ranked(&two))), 2000));
+        println!("  recall {:?}", median(|| drop(black_box(db.ranked(&request))), 1000));
+    }
+}

@@ -24,7 +24,7 @@ pub fn sampled(py: Python<'_>, text: Sampled) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 pub fn cosines(pairs: Vec<(PyReadonlyArray1<'_, f32>, Bound<'_, PyArray2<f32>>)>) -> PyResult<Vec<Option<f32>>> {
     let of_one_model = |values| Vector { slot: 0, values };
-    let best = |(query, vectors): &(PyReadonlyArray1<'_, f32>, _)| {
+    let best = |(query, vectors): &(PyReadonlyArray1<'_, f32>, Bound<'_, PyArray2<f32>>)| {
         let vectors: Vec<Vector> = rows(vectors)?.into_iter().map(of_one_model).collect();
         Ok(engine::best_cosine(0, query.as_slice()?, &vectors))
     };

@@ -1,9 +1,11 @@
 //! Budgets: the core's packing on what a read gave back, with the built-in estimate or the caller's counter.
 //! It runs after the read, so no lock is held and no transaction open while a counter answers.
+use std::ops::Deref;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine::{self, Engine};
-use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Wanted};
+use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Sources, Wanted};
 use retentive_core::{rank, tokens};
 
 use crate::errors;
@@ -49,6 +51,11 @@ fn lines<'a>(memories: &'a [Memory]) -> Vec<Line<'a>> {
     memories.iter().map(line).collect()
 }
 
+/// Which of the memories are facts from which others of them.
+fn sources<'a>(memories: impl Iterator<Item = &'a Memory> + Clone) -> Sources {
+    Sources::new(memories.map(|memory| (memory.0.id.as_str(), memory.0.consolidated_from.as_slice())))
+}
+
 fn section(section: Section) -> &'static str {
     match section {
         Section::Pinned => "pinned",
@@ -57,7 +64,7 @@ fn section(section: Section) -> &'static str {
     }
 }
 
-/// Which of the ranked memories to return under `limit` and `token_budget`.
+/// Which of the ranked memories to return under `limit` and `token_budget`; with `once`, no fact beside all the turns that it came from.
 #[pyfunction]
 pub fn select<'py>(
     py: Python<'py>,
@@ -65,8 +72,10 @@ pub fn select<'py>(
     limit: Option<usize>,
     token_budget: Option<u64>,
     counter: Option<Bound<'py, PyAny>>,
+    once: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let chosen = pack::select(memories.len(), limit, token_budget, |rank| {
+    let sources = if once { sources(memories.iter().map(PyRef::deref)) } else { Sources::default() };
+    let chosen = pack::select(memories.len(), limit, token_budget, &sources, |rank| {
         let Some(memory) = memories.get(rank) else { return Ok(0) };
         match &counter {
             Some(counter) => ask(counter, &rendered(memory)),
@@ -95,7 +104,8 @@ pub fn pack_context<'py>(
 ) -> PyResult<Packed> {
     let ranked = parts.ranked.bind(py).get();
     let (pinned, recent, retrieved) = (lines(&parts.pinned), lines(&parts.recent), lines(&ranked.memories));
-    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+    let sources = sources(parts.recent.iter().chain(&ranked.memories));
+    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: Some(&sources) };
     let length = excerpts.as_ref().map(|excerpts| excerpts.length);
     let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
     let mut answers = |sentences: &[&str]| match &mut chooser {

@@ -46,6 +46,7 @@ struct Conversation<'g> {
     speaker: Vec<u32>,
     named: Vec<bool>,
     thread: Thread,
+    citations: Vec<(u32, u32)>,
 }
 
 /// What a read ranks by.
@@ -120,6 +121,7 @@ impl<'g> Columns<'g> {
             }
         }
         conversation.thread = thread(gathered, &self.ts, &self.kind, gap_us);
+        conversation.citations = gathered.citations();
         self.conversation = conversation;
     }
 
@@ -143,6 +145,7 @@ impl<'g> Columns<'g> {
             speaker: &conversation.speaker,
             named: &conversation.named,
             thread: &conversation.thread,
+            citations: &conversation.citations,
         }
     }
 

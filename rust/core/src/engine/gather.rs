@@ -36,6 +36,19 @@ impl Part {
         })
     }
 
+    /// Index in S of a memory with the turns that it cites, rising.
+    fn cites(&self) -> impl Iterator<Item = (u32, &[Seq])> {
+        self.segment.cites().iter().filter_map(|(row, cites)| {
+            let index = self.rows.binary_search(row).ok()?;
+            Some(((self.base + index) as u32, &**cites))
+        })
+    }
+
+    fn index_of(&self, seq: Seq) -> Option<u32> {
+        let row = self.segment.position(seq)? as u32;
+        self.rows.binary_search(&row).ok().map(|index| (self.base + index) as u32)
+    }
+
     /// For each row of the segment its index in S; `u32::MAX` for those left out.
     fn slots(&self) -> Vec<u32> {
         let mut slots = vec![u32::MAX; self.segment.entries().len()];
@@ -112,6 +125,21 @@ impl Gathered {
 
     pub fn feedback(&self, index: usize) -> &[(i8, Micros)] {
         self.place(index).map_or(&[], |(part, row)| part.segment.feedback(row))
+    }
+
+    /// Facts with the turns they came from, as pairs of indexes in S, by rising fact.
+    pub fn citations(&self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            for (fact, cites) in part.cites() {
+                // A turn was there before its fact, in the same partition.
+                let earlier = self.parts.iter().take(at + 1).rev();
+                let own = earlier.take_while(|other| Arc::ptr_eq(&other.partition, &part.partition));
+                let found = cites.iter().filter_map(|seq| own.clone().find_map(|part| part.index_of(*seq)));
+                pairs.extend(found.map(|turn| (fact, turn)));
+            }
+        }
+        pairs
     }
 
     fn place(&self, index: usize) -> Option<(&Part, u32)> {

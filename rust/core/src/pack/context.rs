@@ -8,6 +8,7 @@ use super::DropReason;
 use super::draft::{AdditiveCount, CountedDraft, Draft, Offer, SummedDraft};
 use super::excerpt::{Excerpting, Length};
 use super::render::{Line, Section};
+use super::sources::Sources;
 
 /// What should stand in a block.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +21,8 @@ pub struct Wanted<'a> {
     pub retrieved: &'a [Line<'a>],
     /// The most retrieved memories to keep.
     pub limit: Option<usize>,
+    /// Which turns the facts among them came from: places in `recent`, then in `retrieved`.
+    pub sources: Option<&'a Sources>,
 }
 
 /// A packed block. Indices are those of [`Wanted`]'s lists; pinned facts are all in.
@@ -44,6 +47,33 @@ pub struct Packed {
 }
 
 impl Packed {
+    /// Whether what has this place, of the recent turns and then the retrieved memories, stands there whole.
+    fn has(&self, wanted: &Wanted, place: usize) -> bool {
+        let Some(index) = place.checked_sub(wanted.recent.len()) else { return place >= self.recent_from };
+        self.retrieved.contains(&index)
+    }
+
+    /// Whether it is a fact all of whose turns stand there.
+    fn repeats(&self, wanted: &Wanted, index: usize) -> bool {
+        let place = wanted.recent.len() + index;
+        wanted.sources.is_some_and(|sources| sources.repeats(place, |turn| self.has(wanted, turn)))
+    }
+
+    /// The facts that only repeat once this is there, too.
+    fn made_repeats(&self, wanted: &Wanted, index: usize) -> Vec<usize> {
+        let first = wanted.recent.len();
+        let Some(sources) = wanted.sources else { return Vec::new() };
+        let facts = sources.made_repeats(first + index, |place| self.has(wanted, place));
+        facts.into_iter().filter_map(|place| place.checked_sub(first)).collect()
+    }
+
+    fn give_up(&mut self, index: usize) {
+        if let Some(at) = self.retrieved.iter().position(|kept| *kept == index) {
+            self.retrieved.remove(at);
+            self.excerpts.remove(at);
+        }
+    }
+
     fn with_lines(self, lines: &Draft, tokens: u64, budget: u64) -> Self {
         Self {
             text: lines.text(),
@@ -109,7 +139,13 @@ fn name_left_out(wanted: &Wanted, packed: &mut Packed) {
     let is_full = wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit);
     for index in (0..wanted.retrieved.len()).filter(|index| !taken.contains(index)) {
         let over_limit = is_full && last.is_none_or(|last| index > last);
-        let reason = if over_limit { DropReason::OverLimit } else { DropReason::OverBudget };
+        let reason = if packed.repeats(wanted, index) {
+            DropReason::SaidByItsTurns
+        } else if over_limit {
+            DropReason::OverLimit
+        } else {
+            DropReason::OverBudget
+        };
         packed.dropped.push((Section::Retrieved, index, reason));
     }
 }
@@ -124,11 +160,13 @@ fn fill_retrieved<E, D: Offer<E>>(
     if fills_room && fits_whole(wanted, packed, draft)? {
         return Ok(());
     }
-    for (index, line) in wanted.retrieved.iter().enumerate() {
+    for index in 0..wanted.retrieved.len() {
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             break;
         }
-        offer_shortened(packed, draft, line, index, excerpting.as_deref_mut())?;
+        if !packed.repeats(wanted, index) {
+            offer(wanted, packed, draft, index, excerpting.as_deref_mut())?;
+        }
     }
     if fills_room { widen(wanted, packed, draft) } else { Ok(()) }
 }
@@ -136,37 +174,53 @@ fn fill_retrieved<E, D: Offer<E>>(
 /// Takes all within the limit, whole, or none: no sentence need be looked at where there is room enough.
 fn fits_whole<E, D: Offer<E>>(wanted: &Wanted, packed: &mut Packed, draft: &mut D) -> Result<bool, E> {
     let before = draft.mark();
-    let within_limit = wanted.retrieved.iter().enumerate().take(wanted.limit.unwrap_or(usize::MAX));
-    for (index, line) in within_limit {
-        if !draft.offer(Section::Retrieved, line, index)? {
+    for index in 0..wanted.retrieved.len() {
+        if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
+            break;
+        }
+        if !packed.repeats(wanted, index) && !offer(wanted, packed, draft, index, None)? {
             draft.reset(before);
             packed.retrieved.clear();
+            packed.excerpts.clear();
             return Ok(false);
         }
-        packed.retrieved.push(index);
     }
-    packed.excerpts = vec![None; packed.retrieved.len()];
     Ok(true)
 }
 
-/// Offers a retrieved memory, or its excerpt if it is long.
-fn offer_shortened<E, D: Offer<E>>(
+/// Offers a retrieved memory, or its excerpt if it is long. In place of the facts that say no more than it and the other turns that
+/// they came from, where it is whole.
+fn offer<E, D: Offer<E>>(
+    wanted: &Wanted,
     packed: &mut Packed,
     draft: &mut D,
-    line: &Line,
     index: usize,
     excerpting: Option<&mut Excerpting<E>>,
-) -> Result<(), E> {
+) -> Result<bool, E> {
+    let Some(line) = wanted.retrieved.get(index) else { return Ok(false) };
     let excerpt = match excerpting {
         Some(excerpting) => excerpting.excerpt(line.text, draft.room(), &mut |text| draft.count(text))?,
         None => None,
     };
+    let repeated = packed.made_repeats(wanted, index);
+    let before = (!repeated.is_empty()).then(|| draft.mark());
+    for fact in &repeated {
+        if let Some(line) = wanted.retrieved.get(*fact) {
+            draft.give_up(line, *fact)?;
+        }
+    }
     let shown = Line { text: excerpt.as_deref().unwrap_or(line.text), ..*line };
-    if draft.offer(Section::Retrieved, &shown, index)? {
+    let taken = draft.offer(Section::Retrieved, &shown, index)?;
+    if taken {
+        for fact in repeated {
+            packed.give_up(fact);
+        }
         packed.retrieved.push(index);
         packed.excerpts.push(excerpt);
+    } else if let Some(before) = before {
+        draft.reset(before);
     }
-    Ok(())
+    Ok(taken)
 }
 
 /// Packs excerpted memories whole, the best first, where the room that remains allows it.

@@ -74,7 +74,7 @@ fn naive(wanted: &Wanted, budget: u64, count: Counter) -> (String, usize, Vec<us
 #[test]
 fn sections_stand_in_their_order() {
     let (pinned, recent, retrieved) = ([line("a fact")], [line("one"), line("two")], [line("old")]);
-    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
+    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, sources: None };
     let got = pack(&wanted, 1000, &bytes);
     let expected = "## Known facts\n- a fact\n\n## Recent conversation\nuser: one\nuser: two\n\n\
                     ## Earlier, possibly relevant\n1970-01-01\nuser: old";
@@ -86,7 +86,7 @@ fn sections_stand_in_their_order() {
 fn pinned_facts_are_never_cut() {
     let pinned: Vec<String> = (0..50).map(|i| format!("fact number {i}")).collect();
     let (pinned, other) = (lines(&pinned), [line("x")]);
-    let wanted = Wanted { pinned: &pinned, recent: &other, retrieved: &other, limit: None };
+    let wanted = Wanted { pinned: &pinned, recent: &other, retrieved: &other, limit: None, sources: None };
     let got = pack(&wanted, 100, &bytes);
     assert!(got.truncated && got.tokens > 100 && got.text.ends_with("fact number 49"));
     assert!(got.retrieved.is_empty());
@@ -187,9 +187,32 @@ fn excerpts_are_widened_where_room_remains_and_more_is_packed_than_whole() {
 fn pinned_facts_and_recent_turns_are_never_excerpted() {
     let long = "A sentence. ".repeat(10);
     let (same, retrieved) = ([line(&long)], [line("x")]);
-    let wanted = Wanted { pinned: &same, recent: &same, retrieved: &retrieved, limit: None };
+    let wanted = Wanted { pinned: &same, recent: &same, retrieved: &retrieved, limit: None, sources: None };
     let got = excerpt(&wanted, 320, &bytes, Length::Tokens(5));
     assert_eq!(got.text.matches(long.trim_end()).count(), 2);
+}
+
+/// A memory for each place, recent turns first; of the retrieved ones `cited` are facts, with the places that they came from.
+fn sources_of(places: usize, cited: &[(usize, usize)]) -> Sources {
+    let turns_of =
+        |place: usize| cited.iter().filter(|(fact, _)| *fact == place).map(|(_, turn)| turn.to_string()).collect();
+    let all: Vec<(String, Vec<String>)> = (0..places).map(|place| (place.to_string(), turns_of(place))).collect();
+    Sources::new(all.iter().map(|(id, cited)| (id.as_str(), cited.as_slice())))
+}
+
+#[test]
+fn a_turn_takes_the_place_of_its_fact_and_a_recent_one_says_it() {
+    let (recent, retrieved) =
+        ([line("we go by train")], [line("go by train"), line("Rome"), line("we are in Rome now")]);
+    // Places: 0 recent; 1 a fact of it; 2 a fact of 3.
+    let sources = sources_of(4, &[(1, 0), (2, 3)]);
+    let wanted =
+        Wanted { recent: &recent, retrieved: &retrieved, limit: None, sources: Some(&sources), ..Wanted::default() };
+    let got = pack(&wanted, 1000, &bytes);
+    assert_eq!(got.retrieved, [2]);
+    assert_eq!(got.text, written(&wanted, 0, &[2]));
+    let said = |index| (Section::Retrieved, index, DropReason::SaidByItsTurns);
+    assert_eq!((got.dropped, got.truncated), (vec![said(0), said(1)], false));
 }
 
 /// Counters: zero, huge, bytes, words, and three that are a hash of the text and so neither rise nor add up.
@@ -221,7 +244,7 @@ proptest! {
         limit in prop::option::of(0_usize..6), budget in 0_u64..500, kind in 0_u8..7
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
         let count = |text: &str| counted(kind, text);
         let got = pack(&wanted, budget, &count);
         let (text, from, kept) = naive(&wanted, budget, &count);
@@ -243,7 +266,7 @@ proptest! {
         };
         let tokens = |units: u64| units.div_ceil(scale);
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
         let summed = sum(&wanted, budget, &AdditiveCount { units: &units, newline, tokens: &tokens });
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| tokens(units(text))));
     }
@@ -254,7 +277,7 @@ proptest! {
         limit in prop::option::of(0_usize..6), budget in 0_u64..900, kind in 0_u8..7, tokens in prop::option::of(1_u64..90)
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
         let count = |text: &str| counted(kind, text);
         let length = tokens.map_or(Length::Auto, Length::Tokens);
         let got = excerpt(&wanted, budget, &count, length);
@@ -285,12 +308,44 @@ proptest! {
     }
 
     #[test]
+    fn blocks_hold_no_fact_beside_all_its_turns(
+        recent in texts(), retrieved in long_texts(), limit in prop::option::of(0_usize..6), budget in 0_u64..900,
+        pairs in prop::collection::btree_set((0_usize..9, 0_usize..18), 0..20), tokens in prop::option::of(1_u64..90)
+    ) {
+        let (recent, retrieved) = (lines(&recent), lines(&retrieved));
+        let first = recent.len();
+        // Every other retrieved memory is a fact.
+        let is_fact = |place: usize| place >= first && (place - first).is_multiple_of(2);
+        let pairs: Vec<(usize, usize)> = pairs.into_iter().map(|(fact, turn)| (first + fact, turn))
+            .filter(|(fact, turn)| is_fact(*fact) && !is_fact(*turn)).collect();
+        let sources = sources_of(first + retrieved.len(), &pairs);
+        let wanted = Wanted { recent: &recent, retrieved: &retrieved, limit, sources: Some(&sources), ..Wanted::default() };
+        let length = tokens.map_or(Length::Auto, Length::Tokens);
+        let count = |text: &str| u64::from(tokens::estimate(text));
+        let got = excerpt(&wanted, budget, &count, length);
+        let mut excerpting = Excerpting { length, answers: &mut by_x };
+        let summed = pack_context_additive(&wanted, budget, &AdditiveCount::built_in(), Some(&mut excerpting)).unwrap();
+        prop_assert_eq!(&got, &summed);
+        prop_assert_eq!(got.tokens, count(&got.text));
+        prop_assert!(got.tokens <= budget);
+        let stands = |place: usize| place.checked_sub(first).map_or(place >= got.recent_from, |index| got.retrieved.contains(&index));
+        for index in 0..retrieved.len() {
+            let mut turns = pairs.iter().filter(|(fact, _)| *fact == first + index).map(|(_, turn)| *turn).peekable();
+            let repeats = turns.peek().is_some() && turns.all(stands);
+            prop_assert!(!repeats || !got.retrieved.contains(&index));
+            let dropped = got.dropped.iter().find(|(section, other, _)| *section == Section::Retrieved && *other == index);
+            prop_assert_eq!(repeats, dropped.is_some_and(|(_, _, reason)| *reason == DropReason::SaidByItsTurns));
+            prop_assert!(got.retrieved.contains(&index) != dropped.is_some());
+        }
+    }
+
+    #[test]
     fn the_built_in_estimate_packs_what_counting_the_block_packs(
         pinned in prop::collection::vec("\\PC{1,40}", 0..3), recent in prop::collection::vec("\\PC{1,60}", 0..9),
         retrieved in prop::collection::vec("[a-zA-Z0-9 .\n]{1,80}", 0..9), budget in 0_u64..200
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, sources: None };
         let summed = sum(&wanted, budget, &AdditiveCount::built_in());
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(tokens::estimate(text))));
     }

@@ -37,6 +37,9 @@ pub(super) trait Offer<E> {
     /// retrieved memory that stands there already is replaced.
     fn offer(&mut self, section: Section, line: &Line, rank: usize) -> Result<bool, E>;
 
+    /// Takes a retrieved memory out again.
+    fn give_up(&mut self, line: &Line, rank: usize) -> Result<(), E>;
+
     /// The tokens of a text alone.
     fn count(&mut self, text: &str) -> Result<u64, E>;
 
@@ -147,6 +150,12 @@ impl<E> Offer<E> for CountedDraft<'_, E> {
         Ok(true)
     }
 
+    fn give_up(&mut self, line: &Line, rank: usize) -> Result<(), E> {
+        self.lines.retrieved.remove(line, rank);
+        self.tokens = (self.count)(&self.lines.text())?;
+        Ok(())
+    }
+
     fn count(&mut self, text: &str) -> Result<u64, E> {
         (self.count)(text)
     }
@@ -196,6 +205,12 @@ impl<E> Offer<E> for SummedDraft<'_> {
         self.units = units;
         self.lines.add(section, line, rank);
         Ok(true)
+    }
+
+    fn give_up(&mut self, line: &Line, rank: usize) -> Result<(), E> {
+        self.lines.retrieved.remove(line, rank);
+        self.units = (self.count.units)(&self.lines.text());
+        Ok(())
     }
 
     fn count(&mut self, text: &str) -> Result<u64, E> {

@@ -1,13 +1,14 @@
 //! What fits the budget, and how does it read? Pure: lines and a counter in, the block and what was left out, and why.
 //!
 //! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block (a `draft`),
-//! `select` a list of results. A long memory is shortened to an `excerpt` of its `sentences`.
+//! `select` a list of results; of a fact and the turns it came from (`sources`) neither packs both. A long memory is shortened to an `excerpt` of its `sentences`.
 mod context;
 mod draft;
 mod excerpt;
 mod render;
 mod select;
 mod sentences;
+mod sources;
 mod timeline;
 
 pub use context::{Packed, Wanted, pack_context, pack_context_additive};
@@ -15,6 +16,7 @@ pub use draft::AdditiveCount;
 pub use excerpt::{Excerpting, Length};
 pub use render::{Line, Section};
 pub use select::{Selection, select};
+pub use sources::Sources;
 
 /// Why something of the pool was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,6 +27,8 @@ pub enum DropReason {
     BelowMinRelevance,
     /// It stands in the block already, in another section.
     AlreadyInContext,
+    /// A fact all of whose turns are there themselves.
+    SaidByItsTurns,
 }
 
 impl DropReason {
@@ -37,6 +41,7 @@ impl DropReason {
             Self::BelowScoreGap => "below score gap",
             Self::BelowMinRelevance => "below min relevance",
             Self::AlreadyInContext => "already in context",
+            Self::SaidByItsTurns => "said by its turns",
         }
     }
 }

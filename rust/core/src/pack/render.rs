@@ -13,6 +13,13 @@ pub struct Line<'a> {
     pub turn: Option<i64>,
 }
 
+impl Line<'_> {
+    /// Whether somebody said it. A fact that was noted down from turns has neither role nor name.
+    fn is_said(&self) -> bool {
+        !self.role.is_empty() || self.name.is_some()
+    }
+}
+
 /// The parts of a block, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Section {
@@ -39,8 +46,8 @@ impl Section {
     pub fn line(self, line: &Line) -> String {
         let mut out = String::with_capacity(line.text.len() + 32);
         match self {
-            Self::Pinned => out.push_str("- "),
-            Self::Recent | Self::Retrieved => push_speaker(&mut out, line),
+            Self::Recent | Self::Retrieved if line.is_said() => push_speaker(&mut out, line),
+            Self::Pinned | Self::Recent | Self::Retrieved => out.push_str("- "),
         }
         push_indented(&mut out, line.text);
         out

@@ -1,5 +1,6 @@
 //! Which of the ranked results to return.
 use super::DropReason;
+use super::sources::Sources;
 
 /// The results taken, by rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,35 +16,84 @@ pub struct Selection {
 }
 
 /// Takes ranks `0..n` in order until `limit` are taken, skipping what does not fit the rest of the budget. The top
-/// result always ships. `count` is asked for a rank at most once, and not for what is over the limit.
+/// result always ships. A fact makes room for the turns it came from, once all of them are taken. `count` is asked for a rank at
+/// most once, and not for what is over the limit.
 pub fn select<E>(
     n: usize,
     limit: Option<usize>,
     budget: Option<u64>,
+    sources: &Sources,
     mut count: impl FnMut(usize) -> Result<u64, E>,
 ) -> Result<Selection, E> {
+    let mut taken = Taken { tokens: vec![None; n], ..Taken::default() };
     let mut selection = Selection::default();
     for rank in 0..n {
-        if limit.is_some_and(|limit| selection.kept.len() >= limit) {
+        if limit.is_some_and(|limit| taken.len >= limit) {
             selection.dropped.push((rank, DropReason::OverLimit));
             continue;
         }
-        let Some(budget) = budget else {
-            selection.kept.push(rank);
+        if sources.repeats(rank, |turn| taken.has(turn)) {
+            selection.dropped.push((rank, DropReason::SaidByItsTurns));
             continue;
-        };
-        let tokens = selection.tokens.saturating_add(count(rank)?);
-        if tokens <= budget || rank == 0 {
-            selection.kept.push(rank);
-            selection.tokens = tokens;
-            selection.truncated |= tokens > budget;
-        } else {
+        }
+        let repeated = sources.made_repeats(rank, |other| taken.has(other));
+        let own = if budget.is_some() { count(rank)? } else { 0 };
+        let sum = (taken.sum - taken.sum_of(&repeated)).saturating_add(own);
+        if rank > 0 && budget.is_some_and(|budget| sum > budget) {
             selection.dropped.push((rank, DropReason::OverBudget));
             selection.cut_count += 1;
-            selection.truncated = true;
+            continue;
+        }
+        for fact in repeated {
+            taken.give_up(fact);
+            selection.dropped.push((fact, DropReason::SaidByItsTurns));
+        }
+        taken.take(rank, own);
+    }
+    selection.dropped.sort_unstable_by_key(|(rank, _)| *rank);
+    selection.tokens = taken.sum;
+    selection.truncated = selection.cut_count > 0 || budget.is_some_and(|budget| taken.sum > budget);
+    selection.kept = taken.ranks();
+    Ok(selection)
+}
+
+/// What is taken so far.
+#[derive(Default)]
+struct Taken {
+    /// By rank, what it counts where it is taken.
+    tokens: Vec<Option<u64>>,
+    len: usize,
+    sum: u64,
+}
+
+impl Taken {
+    fn has(&self, rank: usize) -> bool {
+        self.tokens.get(rank).is_some_and(Option::is_some)
+    }
+
+    fn take(&mut self, rank: usize, tokens: u64) {
+        if let Some(slot) = self.tokens.get_mut(rank) {
+            *slot = Some(tokens);
+            self.len += 1;
+            self.sum = self.sum.saturating_add(tokens);
         }
     }
-    Ok(selection)
+
+    fn give_up(&mut self, rank: usize) {
+        if let Some(tokens) = self.tokens.get_mut(rank).and_then(Option::take) {
+            self.len -= 1;
+            self.sum = self.sum.saturating_sub(tokens);
+        }
+    }
+
+    fn sum_of(&self, ranks: &[usize]) -> u64 {
+        let given_up: u64 = ranks.iter().filter_map(|rank| self.tokens.get(*rank).copied().flatten()).sum();
+        given_up.min(self.sum)
+    }
+
+    fn ranks(&self) -> Vec<usize> {
+        self.tokens.iter().enumerate().filter(|(_, tokens)| tokens.is_some()).map(|(rank, _)| rank).collect()
+    }
 }
 
 #[cfg(test)]
@@ -54,7 +104,7 @@ mod tests {
     use super::*;
 
     fn select_counts(counts: &[u64], limit: Option<usize>, budget: Option<u64>) -> Selection {
-        select::<()>(counts.len(), limit, budget, |rank| Ok(counts[rank])).unwrap()
+        select::<()>(counts.len(), limit, budget, &Sources::default(), |rank| Ok(counts[rank])).unwrap()
     }
 
     #[test]
@@ -73,20 +123,20 @@ mod tests {
 
     #[test]
     fn a_limit_of_zero_gives_nothing_and_counts_nothing() {
-        let got = select::<()>(2, Some(0), Some(80), |_| Err(())).unwrap();
+        let got = select::<()>(2, Some(0), Some(80), &Sources::default(), |_| Err(())).unwrap();
         assert_eq!(got.dropped, [(0, DropReason::OverLimit), (1, DropReason::OverLimit)]);
         assert!(got.kept.is_empty() && !got.truncated);
     }
 
     #[test]
     fn without_a_budget_nothing_is_counted() {
-        let got = select::<()>(3, Some(2), None, |_| Err(())).unwrap();
+        let got = select::<()>(3, Some(2), None, &Sources::default(), |_| Err(())).unwrap();
         assert_eq!((got.kept, got.tokens), (vec![0, 1], 0));
     }
 
     #[test]
     fn a_counter_that_fails_fails_the_selection() {
-        assert_eq!(select(3, None, Some(1), |_| Err("no")), Err("no"));
+        assert_eq!(select(3, None, Some(1), &Sources::default(), |_| Err("no")), Err("no"));
     }
 
     #[test]
@@ -95,7 +145,65 @@ mod tests {
         assert_eq!(got.kept, [0, 1, 2]);
     }
 
+    /// What fact ranks cite, as sources; ranks are ids.
+    fn sources(n: usize, cited: &[(usize, usize)]) -> Sources {
+        let ids: Vec<String> = (0..n).map(|rank| rank.to_string()).collect();
+        let turns_of =
+            |rank: usize| cited.iter().filter(move |(fact, _)| *fact == rank).map(|(_, turn)| turn.to_string());
+        let all: Vec<(String, Vec<String>)> =
+            ids.into_iter().enumerate().map(|(rank, id)| (id, turns_of(rank).collect())).collect();
+        Sources::new(all.iter().map(|(id, cited)| (id.as_str(), cited.as_slice())))
+    }
+
+    #[test]
+    fn a_turn_takes_the_place_of_its_fact() {
+        // Rank 0 is a fact of rank 2, rank 3 another fact of it.
+        let got =
+            select::<()>(4, None, Some(70), &sources(4, &[(0, 2), (3, 2)]), |rank| Ok([20, 30, 40, 1][rank])).unwrap();
+        assert_eq!((got.kept, got.tokens, got.truncated), (vec![1, 2], 70, false));
+        assert_eq!(got.dropped, [(0, DropReason::SaidByItsTurns), (3, DropReason::SaidByItsTurns)]);
+    }
+
+    #[test]
+    fn a_fact_stays_where_its_turn_does_not_fit() {
+        let got = select::<()>(2, None, Some(70), &sources(2, &[(0, 1)]), |rank| Ok([20, 71][rank])).unwrap();
+        assert_eq!((got.kept, got.dropped), (vec![0], vec![(1, DropReason::OverBudget)]));
+    }
+
     proptest! {
+        #[test]
+        fn a_selection_holds_no_fact_beside_all_its_turns(
+            counts in prop::collection::vec(0_u64..50, 0..20), limit in prop::option::of(0_usize..12),
+            budget in prop::option::of(0_u64..200), pairs in prop::collection::btree_set((0_usize..20, 0_usize..20), 0..25)
+        ) {
+            let n = counts.len();
+            // Even ranks are facts, odd ones turns; a turn that is not there makes its facts stay.
+            let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(|(fact, turn)| fact % 2 == 0 && turn % 2 == 1).collect();
+            let turns = |fact: usize| pairs.iter().filter(move |(other, _)| *other == fact).map(|(_, turn)| *turn);
+            let repeats = |fact: usize, kept: &[usize]| turns(fact).count() > 0 && turns(fact).all(|turn| kept.contains(&turn));
+            let got = select::<()>(n, limit, budget, &sources(n, &pairs), |rank| Ok(counts[rank])).unwrap();
+            let mut kept: Vec<usize> = Vec::new();
+            for rank in 0..n {
+                if kept.len() >= limit.unwrap_or(usize::MAX) || repeats(rank, &kept) {
+                    continue;
+                }
+                let mut with: Vec<usize> = kept.iter().copied().chain([rank]).collect();
+                let all = with.clone();
+                with.retain(|other| *other == rank || !repeats(*other, &all));
+                let sum: u64 = with.iter().map(|rank| counts[*rank]).sum();
+                if rank == 0 || budget.is_none_or(|budget| sum <= budget) {
+                    kept = with;
+                }
+            }
+            prop_assert_eq!(&got.kept, &kept);
+            prop_assert_eq!(got.tokens, budget.map_or(0, |_| kept.iter().map(|rank| counts[*rank]).sum()));
+            prop_assert!(kept.iter().all(|rank| !repeats(*rank, &kept)));
+            prop_assert_eq!(got.dropped.len(), n - kept.len());
+            for (rank, reason) in &got.dropped {
+                prop_assert!(*reason != DropReason::SaidByItsTurns || turns(*rank).count() > 0);
+            }
+        }
+
         #[test]
         fn a_selection_is_greedy_by_rank(
             counts in prop::collection::vec(prop_oneof![0_u64..50, Just(1 << 40)], 0..30),

@@ -39,6 +39,13 @@ impl Timeline {
         self.find(line, rank).ok().and_then(|at| self.entries.get(at)).map(|(_, shown)| shown.as_str())
     }
 
+    /// Takes out a memory that was added.
+    pub fn remove(&mut self, line: &Line, rank: usize) {
+        if let Ok(at) = self.find(line, rank) {
+            self.entries.remove(at);
+        }
+    }
+
     fn find(&self, line: &Line, rank: usize) -> Result<usize, usize> {
         self.entries.binary_search_by(|(other, _)| other.cmp(&place(line, rank)))
     }

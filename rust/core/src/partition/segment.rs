@@ -54,6 +54,8 @@ pub(crate) struct Segment {
     feedback: Vec<(u32, Feedback)>,
     /// The days that rows' own words mean, by row number, rising; rows without any are left out.
     periods: Vec<(u32, Box<[Period]>)>,
+    /// The turns that facts came from, by row number, rising; rows without any are left out.
+    cites: Vec<(u32, Box<[Seq]>)>,
     /// Of each model.
     rows: [Rows; MOST_MODELS],
     postings: Postings,
@@ -91,6 +93,10 @@ impl Segment {
         &self.periods
     }
 
+    pub fn cites(&self) -> &[(u32, Box<[Seq]>)] {
+        &self.cites
+    }
+
     pub fn position(&self, seq: Seq) -> Option<usize> {
         self.entries.binary_search_by_key(&seq, |entry| entry.seq).ok()
     }
@@ -115,6 +121,9 @@ impl Segment {
         self.entries.push(entry(&row, codes));
         if !row.marks.periods.is_empty() {
             self.periods.push((number, row.marks.periods.into()));
+        }
+        if !row.cites.is_empty() {
+            self.cites.push((number, row.cites.into()));
         }
         self.set_feedback(number, row.feedback);
         Ok(())
@@ -155,8 +164,11 @@ impl Segment {
             self.feedback.iter().map(|(_, given)| size_of_val(&**given) + size_of::<(u32, Feedback)>()).sum();
         let periods: usize =
             self.periods.iter().map(|(_, periods)| size_of_val(&**periods) + size_of::<(u32, Box<[Period]>)>()).sum();
+        let cites: usize =
+            self.cites.iter().map(|(_, cites)| size_of_val(&**cites) + size_of::<(u32, Box<[Seq]>)>()).sum();
         let rows: usize = self.rows.iter().map(Rows::bytes).sum();
-        self.entries.capacity() * size_of::<Entry>() + feedback + periods + rows + self.postings.bytes()
+        let entries = self.entries.capacity() * size_of::<Entry>();
+        entries + feedback + periods + cites + rows + self.postings.bytes()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Relevance: the weighted sum of the signals over S.
+use super::cited::take_from_cited;
 use super::scene::Scene;
-use super::signals::{SIGNALS, dense};
+use super::signals::{SIGNALS, Signal, dense};
 use super::weights::Weights;
 use crate::model::MOST_MODELS;
 
@@ -22,8 +23,7 @@ pub fn relevance(scene: &Scene, weights: &Weights) -> Relevance {
     let mut total = vec![0.0; scene.len()];
     let mut parts = Vec::with_capacity(SIGNALS.len());
     for (signal, weight) in SIGNALS.iter().zip(weights.iter()) {
-        let part =
-            if weight > 0.0 { weighted(signal.contribution(scene, &total), weight) } else { vec![0.0; scene.len()] };
+        let part = if weight > 0.0 { weighted(value(*signal, scene, &total), weight) } else { vec![0.0; scene.len()] };
         for (sum, part) in total.iter_mut().zip(&part) {
             *sum += part;
         }
@@ -36,6 +36,15 @@ fn dense_shares(scene: &Scene, weights: &Weights) -> Vec<(&'static str, Vec<f32>
     let weight = weights.get(DENSE).unwrap_or_default();
     let named = |shares| DENSE_SHARES.into_iter().zip(shares).map(|(name, share)| (name, weighted(share, weight)));
     dense::shares(scene).map(|shares| named(shares).collect()).unwrap_or_default()
+}
+
+/// The signal's value for each memory of S, facts' from the turns they cite where that is more.
+fn value(signal: &dyn Signal, scene: &Scene, sum: &[f32]) -> Vec<f32> {
+    let mut values = signal.contribution(scene, sum);
+    if signal.is_of_the_turn() {
+        take_from_cited(&mut values, scene.citations);
+    }
+    values
 }
 
 fn weighted(mut part: Vec<f32>, weight: f32) -> Vec<f32> {
@@ -52,6 +61,7 @@ mod tests {
 
     use super::super::sample::Sample;
     use super::*;
+    use crate::model::Kind;
 
     #[test]
     fn an_empty_scope_has_no_relevance() {
@@ -77,6 +87,30 @@ mod tests {
             prop_assert_eq!(got.shares.iter().map(|(name, _)| *name).collect::<Vec<_>>(), DENSE_SHARES);
             for row in 0..sample.len() {
                 prop_assert!((got.shares[0].1[row] + got.shares[1].1[row] - got.parts[0].1[row]).abs() < 1e-6);
+            }
+        }
+
+        #[test]
+        fn a_fact_has_what_its_turns_have_of_signals_of_turns_and_of_no_other(
+            sample in Sample::any(), pairs in prop::collection::btree_set((0_u32..40, 0_u32..40), 0..20)
+        ) {
+            let n = sample.len() as u32;
+            let kind = |row: u32| sample.kind.get(row as usize).copied();
+            let is_cited = |(fact, turn): &(u32, u32)| *turn < n && kind(*fact) == Some(Kind::Fact) && kind(*turn) == Some(Kind::Turn);
+            let citations: Vec<(u32, u32)> = pairs.into_iter().filter(is_cited).collect();
+            let linked = Sample { citations: citations.clone(), ..sample.clone() };
+            let (linked, apart) = (linked.view(), sample.view());
+            let (got, own) = (relevance(&linked.scene(), &Weights::default()), relevance(&apart.scene(), &Weights::default()));
+            // What is read off the sum so far differs in more than the facts.
+            let of_words = |name: &str| !matches!(name, "neighbours" | "sitting");
+            for (at, signal) in SIGNALS.iter().enumerate().filter(|(_, signal)| of_words(signal.name())) {
+                for row in 0..n {
+                    let turns: Vec<f32> = citations.iter().filter(|(fact, _)| *fact == row).map(|(_, turn)| own.parts[at].1[*turn as usize]).collect();
+                    let mean = turns.iter().sum::<f32>() / turns.len() as f32;
+                    let own = own.parts[at].1[row as usize];
+                    let expected = if signal.is_of_the_turn() && !turns.is_empty() { own.max(mean) } else { own };
+                    prop_assert!((got.parts[at].1[row as usize] - expected).abs() < 1e-5);
+                }
             }
         }
 

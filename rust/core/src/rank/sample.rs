@@ -35,6 +35,7 @@ pub struct Sample {
     pub periods: Vec<(u32, Vec<Period>)>,
     pub speaker: Vec<u32>,
     pub named: Vec<bool>,
+    pub citations: Vec<(u32, u32)>,
     /// Microseconds.
     pub now: i64,
 }
@@ -203,6 +204,7 @@ impl View<'_> {
             speaker: &sample.speaker,
             named: &sample.named,
             thread: &self.thread,
+            citations: &sample.citations,
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct Scene<'a> {
     /// Whether each speaker of S is named in the query.
     pub named: &'a [bool],
     pub thread: &'a Thread,
+    /// Facts with the turns they came from, as pairs of rows, by rising fact.
+    pub citations: &'a [(u32, u32)],
 }
 
 impl Scene<'_> {

@@ -120,6 +120,15 @@ impl ReadTx<'_> {
         Ok(())
     }
 
+    /// The turns of these ids that were there before the memory: an id given out anew, after its turn was erased, is another turn.
+    fn cited_by(&self, seq: Seq, ids: &[String]) -> Result<Vec<Seq>> {
+        let mut cites = Vec::with_capacity(ids.len());
+        for id in ids {
+            cites.extend(self.find(id)?.map(|head| head.seq).filter(|cited| *cited < seq));
+        }
+        Ok(cites)
+    }
+
     fn id_of(&self, seq: Option<Seq>) -> Result<Option<String>> {
         match seq {
             None | Some(0) => Ok(None),
@@ -228,10 +237,12 @@ impl<'a, 'tx> Loader<'a, 'tx> {
             vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
         }
         let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.tx.feedback(&entry)? };
+        let cites = self.tx.cited_by(seq, &content.consolidated_from)?;
         Ok(IndexRow {
             head: entry.head,
             role: content.role,
             name: content.name,
+            cites,
             terms: content.terms,
             marks: content.marks,
             vectors,

@@ -42,6 +42,8 @@ pub struct IndexRow {
     pub head: Head,
     pub role: Option<String>,
     pub name: Option<String>,
+    /// The turns that a fact came from, of those that are still there.
+    pub cites: Vec<Seq>,
     /// 64-bit hash and count of each analysed term, in the order stored.
     pub terms: Vec<(u64, u32)>,
     pub marks: Marks,

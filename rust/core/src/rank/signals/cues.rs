@@ -25,6 +25,10 @@ impl Signal for Cues {
         1.0
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
         let (holds, worth) = match scene.query.asks {
             Some(Asks::Time) => (scene.names_time, TIME),

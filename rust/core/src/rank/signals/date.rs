@@ -35,6 +35,10 @@ impl Signal for Date {
         0.6
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
         let asked = &scene.query.periods;
         if asked.is_empty() {

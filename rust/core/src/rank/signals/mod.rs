@@ -36,6 +36,11 @@ pub trait Signal: Sync + std::fmt::Debug {
         false
     }
 
+    /// Whether it tells turns apart by where they stand or who said them, so that a fact has it from the turns it came from.
+    fn is_of_the_turn(&self) -> bool {
+        false
+    }
+
     /// Its value for each memory of S, before the weight. `sum` is what the signals before it made.
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32>;
 }

@@ -18,6 +18,10 @@ impl Signal for Named {
         0.3
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     /// 0 for all where the query names nobody of S, or more than one.
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
         let mut named = (0_u32..).zip(scene.named).filter(|(_, named)| **named).map(|(speaker, _)| speaker);

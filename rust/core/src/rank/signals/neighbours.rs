@@ -28,6 +28,10 @@ impl Signal for Neighbours {
         1.0
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
         let rows = scene.kind.iter().zip(scene.tokens).zip(sum).enumerate();
         rows.map(|(row, ((kind, tokens), own))| (LENGTH / *tokens as f32).min(1.0) * lent(scene, sum, row, *kind, *own))

@@ -19,6 +19,10 @@ impl Signal for Sitting {
         0.1
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
         let mut best = vec![Best::default(); scene.thread.sittings()];
         for (sitting, value) in scene.thread.sitting().iter().zip(sum) {

@@ -27,6 +27,10 @@ impl Signal for SittingWords {
         mode == Mode::Dense
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
         let scores = sitting_scores(scene);
         let of = |sitting: &u32| scores.get(*sitting as usize).copied().unwrap_or(0.0);

@@ -35,6 +35,10 @@ impl Signal for Window {
         mode == Mode::Dense
     }
 
+    fn is_of_the_turn(&self) -> bool {
+        true
+    }
+
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
         if scene.matches.is_empty() {
             return vec![0.0; scene.len()];
