@@ -16,7 +16,7 @@ from retentive import (
     FingerprintError,
     InvalidInputError,
 )
-from retentive.embedders import CallableEmbedder, HashEmbedder, StaticEmbedder
+from retentive.embedders import CallableEmbedder, HashEmbedder, OnnxEmbedder, StaticEmbedder
 
 A, B = HashEmbedder(64), HashEmbedder(48)
 WORDS = ["zorb", "plim", "quax", "drov", "fint", "gamb", "jirt", "wost", "kelm", "brux", "nolt", "vask"]
@@ -413,6 +413,12 @@ class TestTheArgument:
 
 
 class TestTheDefaultWeights:
+    def test_of_an_onnx_model_with_the_static_one(self, bge_folder):
+        with Collection("c", embedder=[OnnxEmbedder(bge_folder), "static"]) as db:
+            assert db.embedder.dense_weights == pytest.approx((0.6, 0.1))
+            db.remember_many([{"text": text, "session": "s"} for text in TEXTS])
+            assert db.recall("which animal makes music", session="s", limit=1).texts == TEXTS[:1]
+
     def test_equal_models_share_the_weight_of_one(self):
         pair = EmbedderPair(Other("a", dense_weight=0.6), Other("b", dense_weight=0.6))
         assert pair.dense_weights == pytest.approx((0.3, 0.3))

@@ -22,7 +22,8 @@ class EmbedderPair:
     there.
 
     Args:
-        first, second: embedders with different names.
+        first: the better one.
+        second: another one, of another name.
         dense_weights: the weight of each, of 0 to 1 and together at most 1; None for the rule below.
 
     The weights, where none are given, are made of the embedders' own `dense_weight`. Equal ones share it, half each.

@@ -3,7 +3,7 @@
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::{BoundModel, NewMemory, Reach};
+use retentive_core::engine::{BoundModel, NewMemory, Reach, RecallRequest};
 use retentive_core::error::Error;
 use retentive_core::model::{Judge, Kind, Vector};
 
@@ -149,6 +149,51 @@ fn another_model_is_refused_with_the_way_out() {
     let other_size = bind(BoundModel { dimension: 8, ..model("made-up", Some(vec![1.0; 8])) });
     assert!(matches!(other_size, Err(Error::Dimension { expected: DIMENSION, got: 8, .. })));
     assert_eq!(db.models(&go).unwrap(), [("made-up".to_owned(), DIMENSION)]);
+}
+
+#[test]
+fn models_are_bound_as_a_whole_and_in_their_order() {
+    let db = unbound(None, 64);
+    let (one, two) = (model("one", Some(embed("the probe"))), model("two", Some(embed("another probe"))));
+    assert!(matches!(db.bind_models(&[], &go), Err(Error::InvalidInput(_))));
+    assert!(matches!(db.bind_models(&[one.clone(), two.clone(), one.clone()], &go), Err(Error::InvalidInput(_))));
+    db.bind_models(&[one.clone(), two.clone()], &go).unwrap();
+    db.bind_models(&[one.clone(), two.clone()], &go).unwrap();
+    for others in [vec![one.clone()], vec![two.clone()], vec![two, one]] {
+        let refused = db.bind_models(&others, &go);
+        assert!(matches!(refused, Err(Error::Fingerprint { message, .. }) if message.contains("\"one\" and \"two\"")));
+    }
+    assert_eq!(db.models(&go).unwrap(), [("one".to_owned(), DIMENSION), ("two".to_owned(), DIMENSION)]);
+}
+
+#[test]
+fn a_probe_that_comes_later_leaves_the_vectors_given_before() {
+    let db = unbound(None, 64);
+    db.bind_models(&[model("ours", None)], &go).unwrap();
+    let id = db.add(said("a", "given before"));
+    db.bind_models(&[model("ours", Some(embed("the probe")))], &go).unwrap();
+    assert_eq!(db.vectors(&[id], &go).unwrap(), [Some(vec![embed("given before")])]);
+    let other = db.bind_models(&[model("ours", Some(embed("else")))], &go);
+    assert!(matches!(other, Err(Error::Fingerprint { .. })));
+}
+
+#[test]
+fn a_memory_has_a_vector_of_each_model_or_of_none() {
+    let db = unbound(None, 64);
+    db.bind_models(&[model("one", None), model("two", None)], &go).unwrap();
+    let of = |slot| Vector { slot, values: embed("x") };
+    for (vectors, missing) in [(vec![of(0)], "two"), (vec![of(1)], "one"), (vec![of(0), of(1), of(2)], "model 3")] {
+        let refused = db.remember(vec![NewMemory { vectors, ..said("a", "x") }], NOW, &go);
+        assert!(matches!(refused, Err(Error::Configuration { message, .. }) if message.contains(missing)));
+    }
+    let short = Vector { slot: 1, values: vec![1.0; 8] };
+    let refused = db.remember(vec![NewMemory { vectors: vec![of(0), short], ..said("a", "x") }], NOW, &go);
+    assert!(matches!(refused, Err(Error::Dimension { expected: DIMENSION, got: 8, .. })));
+    assert_eq!(db.count(&anybody(), None, NOW, &go).unwrap(), 0);
+    db.add(NewMemory { vectors: vec![of(0), of(1)], ..said("a", "x") });
+    db.add(NewMemory { vectors: Vec::new(), ..said("a", "x y") });
+    let request = RecallRequest { vectors: vec![embed("x"), embed("x")], ..ask("x", session("a")) };
+    assert_eq!(db.recall(&request, &go).unwrap().memories.len(), 2);
 }
 
 #[test]

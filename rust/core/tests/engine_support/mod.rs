@@ -25,6 +25,13 @@ pub fn open(path: Option<&Path>) -> Engine {
 }
 
 pub fn open_with_cache(path: Option<&Path>, cache_mb: usize) -> Engine {
+    let engine = unbound(path, cache_mb);
+    engine.bind_models(&[model("made-up", Some(embed("the probe")))], &go).unwrap();
+    engine
+}
+
+/// A collection that knows no model yet.
+pub fn unbound(path: Option<&Path>, cache_mb: usize) -> Engine {
     let options = Options {
         path: path.map(PathBuf::from),
         name: "chat".to_owned(),
@@ -35,9 +42,7 @@ pub fn open_with_cache(path: Option<&Path>, cache_mb: usize) -> Engine {
         readonly: false,
         entropy: [7; 32],
     };
-    let engine = Engine::open(options, &go).unwrap();
-    engine.bind_models(&[model("made-up", Some(embed("the probe")))], &go).unwrap();
-    engine
+    Engine::open(options, &go).unwrap()
 }
 
 /// A model of the tests' dimension.
