@@ -37,9 +37,7 @@ def reembed(
         return 0
     move = Move(engine, target, *begun)
     try:
-        engine.target = (
-            target  # where the calls of other threads go on when the last transaction refuses the old vectors
-        )
+        engine.target = target  # where other threads' calls go on when their vectors are refused
         yield from move.run(progress)
     except BaseException as error:
         move.settle()  # an interrupt may come between the end of the last transaction and what follows it
@@ -71,7 +69,7 @@ class Move:
             batch = self._engine.core.unembedded(after, BATCH)
             texts = [spoken(text, name) for _, text, name in batch]
             vectors = (yield from self._target.parts(texts)) if texts else []
-            after = batch[-1][0] if batch else after
+            after = batch[-1][0] if batch else 0
             self._store([(seq, parts) for (seq, _, _), parts in zip(batch, vectors, strict=True)])
             if progress is not None:
                 progress(self._done, self._total)
