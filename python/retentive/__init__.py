@@ -3,12 +3,13 @@
 Keeps turns and facts in one SQLite file, and before each model call hands back the few that matter now, inside a token
 budget.
 
->>> from retentive import Collection
->>> from retentive.embedders import HashEmbedder
->>> db = Collection("chat", embedder=HashEmbedder(64))
->>> id = db.remember("I'd like the report as a PDF", session="u42", role="user")
->>> db.context("what format did they want for the report", session="u42", token_budget=300).recent[0].text
-"I'd like the report as a PDF"
+Examples:
+    >>> from retentive import Collection
+    >>> from retentive.embedders import HashEmbedder
+    >>> db = Collection("chat", embedder=HashEmbedder(64))
+    >>> id = db.remember("I'd like the report as a PDF", session="u42", role="user")
+    >>> db.context("what format did they want for the report", session="u42", token_budget=300).recent[0].text
+    "I'd like the report as a PDF"
 """
 
 from retentive._calibration import Calibration, Distribution

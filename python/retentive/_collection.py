@@ -70,11 +70,12 @@ class Collection(Conversation, CollectionTwins):
         StoreError: the file is not one of retentive's, is newer, damaged or locked.
         OSError: the folder is missing or may not be read.
 
-    >>> from retentive.embedders import HashEmbedder
-    >>> with Collection("chat", embedder=HashEmbedder(64)) as db:
-    ...     id = db.remember("I'd like the report as a PDF", session="u42")
-    ...     db.recall("what format for the report", session="u42").texts
-    ["I'd like the report as a PDF"]
+    Examples:
+        >>> from retentive.embedders import HashEmbedder
+        >>> with Collection("chat", embedder=HashEmbedder(64)) as db:
+        ...     id = db.remember("I'd like the report as a PDF", session="u42")
+        ...     db.recall("what format for the report", session="u42").texts
+        ["I'd like the report as a PDF"]
     """
 
     def __init__(
@@ -208,11 +209,12 @@ class Collection(Conversation, CollectionTwins):
             InvalidInputError: a text, an id, metadata or a vector is wrong; nothing is stored.
             DimensionError: the vectors are not of the collection's dimension.
 
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("docs", embedder=HashEmbedder(64))
-        >>> ids = db.add(["The export button is top right", "Invoices come monthly"])
-        >>> db.search("export button", limit=1).ids == ids[:1]
-        True
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("docs", embedder=HashEmbedder(64))
+            >>> ids = db.add(["The export button is top right", "Invoices come monthly"])
+            >>> db.search("export button", limit=1).ids == ids[:1]
+            True
         """
         return self._run(_documents.add(self._engine, texts, metadata, ids, vectors, progress))
 
@@ -373,13 +375,14 @@ class Collection(Conversation, CollectionTwins):
             BusyError: another process kept the file locked.
             StoreError: the collection is read-only.
 
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> id = db.remember("I'd like the report as a PDF", session="u42")
-        >>> db.reembed(HashEmbedder(128))
-        1
-        >>> db.embedder.dimension
-        128
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("I'd like the report as a PDF", session="u42")
+            >>> db.reembed(HashEmbedder(128))
+            1
+            >>> db.embedder.dimension
+            128
         """
         return self._run(_reembed.reembed(self._engine, embedder, progress))
 
@@ -417,13 +420,14 @@ class Collection(Conversation, CollectionTwins):
             EmbedderError: the embedder failed.
             ConflictError: the collection moved to another model meanwhile.
 
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("docs", embedder=HashEmbedder(64))
-        >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
-        >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
-        True
-        >>> db.uncalibrate()
-        True
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("docs", embedder=HashEmbedder(64))
+            >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
+            >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
+            True
+            >>> db.uncalibrate()
+            True
         """
         return self._run(_calibrate.calibrate(self._engine, queries, related, unrelated))
 

@@ -96,13 +96,14 @@ class Conversation(ConversationTwins):
             JudgeError: the judge failed, and the settings say `on_judge_error="raise"`.
             StoreError: the file cannot be written.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> first = db.remember("I'd like the report as a PDF", session="u42")
-        >>> plan = db.remember("Customer is on the annual plan", session="u42", pinned=True)
-        >>> db.count(session="u42")
-        2
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> first = db.remember("I'd like the report as a PDF", session="u42")
+            >>> plan = db.remember("Customer is on the annual plan", session="u42", pinned=True)
+            >>> db.count(session="u42")
+            2
         """
         fields = {
             "text": text,
@@ -138,11 +139,12 @@ class Conversation(ConversationTwins):
             InvalidInputError: an item is wrong; the message names its index.
             KeyboardInterrupt: Ctrl-C. As on every exception, `.stored` says how many were stored, in order.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> len(db.remember_many([{"text": "hello", "session": "a"}, {"text": "hi", "role": "assistant"}]))
-        2
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> len(db.remember_many([{"text": "hello", "session": "a"}, {"text": "hi", "role": "assistant"}]))
+            2
         """
         return self._run(_remember_many.remember_many(self._engine, self._settings, items, progress))
 
@@ -167,13 +169,14 @@ class Conversation(ConversationTwins):
             ConflictError: an id is in use elsewhere; nothing is changed.
             EmbedderError: the embedder failed; nothing is changed.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> _ = db.remember("helo", session="u42")
-        >>> _ = db.replace_turns("u42", [{"text": "hello"}, {"text": "Hi!", "role": "assistant"}])
-        >>> [turn.text for turn in db.turns("u42")]
-        ['hello', 'Hi!']
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> _ = db.remember("helo", session="u42")
+            >>> _ = db.replace_turns("u42", [{"text": "hello"}, {"text": "Hi!", "role": "assistant"}])
+            >>> [turn.text for turn in db.turns("u42")]
+            ['hello', 'Hi!']
         """
         return self._run(_replace_turns.replace_turns(self._engine, self._settings, session, items, user))
 
@@ -222,12 +225,13 @@ class Conversation(ConversationTwins):
             InvalidInputError: an argument has the wrong type or value.
             EmbedderError, CounterError: the embedder or the token counter failed.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> id = db.remember("I'd like the report as a PDF", session="u42")
-        >>> db.recall("which format for the report", session="u42").top.text
-        "I'd like the report as a PDF"
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("I'd like the report as a PDF", session="u42")
+            >>> db.recall("which format for the report", session="u42").top.text
+            "I'd like the report as a PDF"
         """
         options: RecallOptions = {
             "score_gap": score_gap,
@@ -279,12 +283,13 @@ class Conversation(ConversationTwins):
             InvalidInputError: an argument has the wrong type or value.
             EmbedderError, CounterError: the embedder or the token counter failed.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> id = db.remember("Customer is on the annual plan", session="u42", pinned=True)
-        >>> "annual plan" in db.context("what does it cost", session="u42").text
-        True
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("Customer is on the annual plan", session="u42", pinned=True)
+            >>> "annual plan" in db.context("what does it cost", session="u42").text
+            True
         """
         return self._run(
             _context.context(
@@ -325,13 +330,14 @@ class Conversation(ConversationTwins):
             ConflictError: somebody else corrected it meanwhile.
             InvalidInputError: an argument has the wrong type or value.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> id = db.remember("The office is in Lyon", kind="fact")
-        >>> new = db.feedback(id, "corrected", correction="The office is in Paris")
-        >>> [result.text for result in db.history(id)]
-        ['The office is in Lyon', 'The office is in Paris']
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("The office is in Lyon", kind="fact")
+            >>> new = db.feedback(id, "corrected", correction="The office is in Paris")
+            >>> [result.text for result in db.history(id)]
+            ['The office is in Lyon', 'The office is in Paris']
         """
         return self._run(_feedback.feedback(self._engine, self._settings, id, outcome, correction, timestamp))
 
@@ -417,12 +423,13 @@ class Conversation(ConversationTwins):
             SummarizeError: the summarizer raised or returned something else; `.report` says what was done before.
             ConflictError: the turns kept changing meanwhile.
 
-        >>> from retentive import Collection
-        >>> from retentive.embedders import HashEmbedder
-        >>> db = Collection("chat", embedder=HashEmbedder(64))
-        >>> ids = db.remember_many([{"text": f"number {i}", "session": "u42"} for i in range(8)])
-        >>> db.consolidate("u42", lambda turns: [f"counted to {len(turns) - 1}"], keep_recent=6).turns_removed
-        2
+        Examples:
+            >>> from retentive import Collection
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> ids = db.remember_many([{"text": f"number {i}", "session": "u42"} for i in range(8)])
+            >>> db.consolidate("u42", lambda turns: [f"counted to {len(turns) - 1}"], keep_recent=6).turns_removed
+            2
         """
         request = _consolidate.checked_request(session, user, keep_recent, older_than, batch_turns, delete, pinned, now)
         return self._run(_consolidate.consolidate(self._engine, self._settings, request, summarize, progress))

@@ -2,12 +2,13 @@
 
 The settings of a collection are its `memory`:
 
->>> from retentive import Collection
->>> from retentive.embedders import HashEmbedder
->>> db = Collection("chat", embedder=HashEmbedder(64))
->>> db.memory = ConversationMemory(db, half_life_days=30, recency_weight=0.3)
->>> db.memory.half_life_days
-30.0
+Examples:
+    >>> from retentive import Collection
+    >>> from retentive.embedders import HashEmbedder
+    >>> db = Collection("chat", embedder=HashEmbedder(64))
+    >>> db.memory = ConversationMemory(db, half_life_days=30, recency_weight=0.3)
+    >>> db.memory.half_life_days
+    30.0
 """
 
 from __future__ import annotations
@@ -145,10 +146,11 @@ class ConversationMemory(Conversation):
     Raises:
         InvalidInputError: a setting has the wrong type or value.
 
-    >>> from retentive import Collection
-    >>> from retentive.embedders import HashEmbedder
-    >>> db = Collection("chat", embedder=HashEmbedder(64))
-    >>> db.memory = ConversationMemory(db, ttl_days={"turn": 30}, max_turns=200)
+    Examples:
+        >>> from retentive import Collection
+        >>> from retentive.embedders import HashEmbedder
+        >>> db = Collection("chat", embedder=HashEmbedder(64))
+        >>> db.memory = ConversationMemory(db, ttl_days={"turn": 30}, max_turns=200)
     """
 
     half_life_days = Setting(_days, "After how many days recency counts half.")
@@ -262,8 +264,9 @@ def feedback_score(meta: Mapping[str, Any], now: _times.Instant, half_life_days:
     Raises:
         InvalidInputError: `now`, `half_life_days` or the entries are of the wrong type or value.
 
-    >>> feedback_score({"_vx_feedback": [{"outcome": "useful", "ts": "2026-01-01T00:00:00Z"}]}, "2026-01-31", 30)
-    0.5
+    Examples:
+        >>> feedback_score({"_vx_feedback": [{"outcome": "useful", "ts": "2026-01-01T00:00:00Z"}]}, "2026-01-31", 30)
+        0.5
     """
     if not isinstance(meta, Mapping):
         raise InvalidInputError(f"meta is {_validate.shown(meta)}, expected the metadata of a Result")

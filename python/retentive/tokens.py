@@ -17,8 +17,9 @@ __all__ = ["estimate_tokens"]
 def estimate_tokens(text: str) -> int:
     """Return the built-in estimate of a text's tokens: about four characters each in English prose, other scripts less.
 
-    >>> 2 <= estimate_tokens("a few words here") <= 6
-    True
+    Examples:
+        >>> 2 <= estimate_tokens("a few words here") <= 6
+        True
     """
     if not isinstance(text, str):
         raise InvalidInputError(f"text is {_validate.shown(text)}, expected a string")

@@ -46,11 +46,12 @@ class CompositeMemory(Memory):
     Raises:
         ConfigurationError: there are no members, or one is no `Memory`; `.hint` says what to pass.
 
-    >>> from retentive.agents import Message, VectorMemory, WindowMemory
-    >>> memory = CompositeMemory([VectorMemory(embedder="static"), WindowMemory(window=4)])
-    >>> memory.add(Message.user("I am allergic to peanuts"))
-    >>> [message.content for message in memory.get(query="which foods am I allergic to?")]
-    ['I am allergic to peanuts']
+    Examples:
+        >>> from retentive.agents import Message, VectorMemory, WindowMemory
+        >>> memory = CompositeMemory([VectorMemory(embedder="static"), WindowMemory(window=4)])
+        >>> memory.add(Message.user("I am allergic to peanuts"))
+        >>> [message.content for message in memory.get(query="which foods am I allergic to?")]
+        ['I am allergic to peanuts']
     """
 
     def __init__(self, memories: Iterable[Memory], *, name: str = "composite") -> None:

@@ -45,8 +45,9 @@ class Message:
     Raises:
         InvalidInputError: an argument has the wrong type, or the role is unknown.
 
-    >>> Message.user("hello") == Message("user", "hello")
-    True
+    Examples:
+        >>> Message.user("hello") == Message("user", "hello")
+        True
     """
 
     role: Role

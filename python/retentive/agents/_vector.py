@@ -43,11 +43,12 @@ class VectorMemory(StoredMemory):
         ConfigurationError: neither embedder nor collection is given, or they do not fit; `.hint` says what to pass.
         InvalidInputError: an argument has the wrong type or value.
 
-    >>> from retentive.agents import Message
-    >>> memory = VectorMemory(embedder="static")
-    >>> memory.add([Message.user("I am allergic to peanuts"), Message.user("My train leaves at nine")])
-    >>> [message.content for message in memory.get(query="which foods am I allergic to?")]
-    ['I am allergic to peanuts']
+    Examples:
+        >>> from retentive.agents import Message
+        >>> memory = VectorMemory(embedder="static")
+        >>> memory.add([Message.user("I am allergic to peanuts"), Message.user("My train leaves at nine")])
+        >>> [message.content for message in memory.get(query="which foods am I allergic to?")]
+        ['I am allergic to peanuts']
     """
 
     def __init__(

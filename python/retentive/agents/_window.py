@@ -31,13 +31,14 @@ class WindowMemory(StoredMemory):
         InvalidInputError: an argument has the wrong type or value.
         ConfigurationError: `collection` is no `Collection`.
 
-    >>> from retentive import Collection
-    >>> from retentive.agents import Message
-    >>> from retentive.embedders import HashEmbedder
-    >>> memory = WindowMemory(window=2, collection=Collection("chat", embedder=HashEmbedder(64)))
-    >>> memory.add([Message.user("one"), Message.assistant("two"), Message.user("three")])
-    >>> [message.content for message in memory.get()]
-    ['two', 'three']
+    Examples:
+        >>> from retentive import Collection
+        >>> from retentive.agents import Message
+        >>> from retentive.embedders import HashEmbedder
+        >>> memory = WindowMemory(window=2, collection=Collection("chat", embedder=HashEmbedder(64)))
+        >>> memory.add([Message.user("one"), Message.assistant("two"), Message.user("three")])
+        >>> [message.content for message in memory.get()]
+        ['two', 'three']
     """
 
     def __init__(self, window: int = 20, *, collection: Collection | None = None, name: str = "window") -> None:

@@ -2,16 +2,17 @@
 
 `MemoryManager` keeps all three in one `Collection`; nothing is stored twice.
 
->>> from retentive.assistant import MemoryManager
->>> memory = MemoryManager("u42")
->>> turn = memory.record("user", "I can't eat peanuts, they make my throat swell")
->>> memory.facts.remember("name", "Sam")
->>> print(memory.context_for("which foods am I allergic to?"))
-## Known facts
-- name: Sam
-<BLANKLINE>
-## Recent conversation
-USER: I can't eat peanuts, they make my throat swell
+Examples:
+    >>> from retentive.assistant import MemoryManager
+    >>> memory = MemoryManager("u42")
+    >>> turn = memory.record("user", "I can't eat peanuts, they make my throat swell")
+    >>> memory.facts.remember("name", "Sam")
+    >>> print(memory.context_for("which foods am I allergic to?"))
+    ## Known facts
+    - name: Sam
+    <BLANKLINE>
+    ## Recent conversation
+    USER: I can't eat peanuts, they make my throat swell
 """
 
 from retentive.assistant._conversation import Conversation

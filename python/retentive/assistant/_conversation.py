@@ -48,10 +48,11 @@ class Conversation:
         Raises:
             InvalidInputError: the content is blank, or an argument has the wrong type. Nothing was stored.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> conversation = MemoryManager().conversation
-        >>> conversation.add("user", "hello").role
-        'user'
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> conversation = MemoryManager().conversation
+            >>> conversation.add("user", "hello").role
+            'user'
         """
         return _session.store(self._owner, role, content, image_path, searchable=False)
 
@@ -61,12 +62,13 @@ class Conversation:
         Args:
             k: how many at most. Line breaks within a turn are indented.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> conversation = MemoryManager().conversation
-        >>> turns = conversation.add("user", "hello"), conversation.add("assistant", "hi, what can I do?")
-        >>> print(conversation.recent())
-        USER: hello
-        ASSISTANT: hi, what can I do?
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> conversation = MemoryManager().conversation
+            >>> turns = conversation.add("user", "hello"), conversation.add("assistant", "hi, what can I do?")
+            >>> print(conversation.recent())
+            USER: hello
+            ASSISTANT: hi, what can I do?
         """
         turns = _session.conversation(self._owner, _validate.integer("k", k))
         return "\n".join([spoken(turn.role or "user", turn.text) for turn in turns])
@@ -81,9 +83,10 @@ class Conversation:
         Returns:
             How many turns left the conversation; with `forget`, how many were erased.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> MemoryManager(retention_days=30).conversation.prune()
-        0
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> MemoryManager(retention_days=30).conversation.prune()
+            0
         """
         _validate.boolean("forget", forget)
         before = _session.conversation(self._owner)

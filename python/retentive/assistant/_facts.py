@@ -41,12 +41,13 @@ class Facts:
         Raises:
             InvalidInputError: the key or the value is blank, or not a string. Nothing was stored.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> facts = MemoryManager().facts
-        >>> facts.remember("City", "Lyon")
-        >>> facts.remember(" city ", "Paris")
-        >>> facts.recall("CITY")
-        'Paris'
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> facts = MemoryManager().facts
+            >>> facts.remember("City", "Lyon")
+            >>> facts.remember(" city ", "Paris")
+            >>> facts.recall("CITY")
+            'Paris'
         """
         key = normalised_key(key)
         _validate.text(value, "value")
@@ -87,14 +88,15 @@ class Facts:
     def as_context(self) -> str:
         """Return the facts under one heading, one a line, sorted by key; empty without facts.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> facts = MemoryManager().facts
-        >>> facts.remember("name", "Sam")
-        >>> facts.remember("city", "Lyon")
-        >>> print(facts.as_context())
-        ## Known facts
-        - city: Lyon
-        - name: Sam
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> facts = MemoryManager().facts
+            >>> facts.remember("name", "Sam")
+            >>> facts.remember("city", "Lyon")
+            >>> print(facts.as_context())
+            ## Known facts
+            - city: Lyon
+            - name: Sam
         """
         return section(stored(self._owner))
 

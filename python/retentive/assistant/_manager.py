@@ -58,10 +58,11 @@ class MemoryManager:
         SessionFileError: the session's file is damaged or not a session. Nothing was changed.
         StoreError, OSError: the collection or its folder cannot be used.
 
-    >>> with MemoryManager("u42") as memory:
-    ...     turn = memory.record("user", "I can't eat peanuts, they make my throat swell")
-    ...     memory.semantic.search("peanuts make my throat swell")[0].text
-    "I can't eat peanuts, they make my throat swell"
+    Examples:
+        >>> with MemoryManager("u42") as memory:
+        ...     turn = memory.record("user", "I can't eat peanuts, they make my throat swell")
+        ...     memory.semantic.search("peanuts make my throat swell")[0].text
+        "I can't eat peanuts, they make my throat swell"
     """
 
     def __init__(

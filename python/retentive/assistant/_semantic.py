@@ -64,11 +64,12 @@ class Semantic:
             InvalidInputError: an argument has the wrong type or value. Nothing was stored.
             ConflictError: the id is a turn's or a fact's.
 
-        >>> from retentive.assistant import MemoryManager
-        >>> semantic = MemoryManager().semantic
-        >>> semantic.add("Refunds take five days", "refunds", {"source": "help"})
-        >>> [found.metadata for found in semantic.search("how long do refunds take?")]
-        [{'source': 'help'}]
+        Examples:
+            >>> from retentive.assistant import MemoryManager
+            >>> semantic = MemoryManager().semantic
+            >>> semantic.add("Refunds take five days", "refunds", {"source": "help"})
+            >>> [found.metadata for found in semantic.search("how long do refunds take?")]
+            [{'source': 'help'}]
         """
         _validate.memory_id(doc_id, "doc_id")
         if metadata is not None and not isinstance(metadata, Mapping):

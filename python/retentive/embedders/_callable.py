@@ -26,14 +26,19 @@ class CallableEmbedder:
         dimension: numbers in a vector.
         fn: `list[str]` to an array, or nested sequences, of shape `[len(texts), dimension]`. It may be an async
             function; then the collection is used through its async twins, and the two methods here return awaitables.
-        noise_floor, refusal_floor, dense_weight, window, part_tokens: see `Embedder`; None where not known.
+        noise_floor: see `Embedder`, as for the following; None where not known.
+        refusal_floor: None where not known.
+        dense_weight: None where not known.
+        window: tokens; None where not known.
+        part_tokens: tokens; None where not known.
 
     Raises:
         ConfigurationError: the name is blank, the dimension is not a positive integer, or `fn` cannot be called.
 
-    >>> embedder = CallableEmbedder("length", 2, lambda texts: [[len(text), 1.0] for text in texts])
-    >>> embedder.embed_query("four").tolist()
-    [4.0, 1.0]
+    Examples:
+        >>> embedder = CallableEmbedder("length", 2, lambda texts: [[len(text), 1.0] for text in texts])
+        >>> embedder.embed_query("four").tolist()
+        [4.0, 1.0]
     """
 
     def __init__(

@@ -27,8 +27,9 @@ class HashEmbedder:
     Raises:
         ConfigurationError: the dimension is not a positive integer.
 
-    >>> HashEmbedder(8).embed_documents(["one text", "another"]).shape
-    (2, 8)
+    Examples:
+        >>> HashEmbedder(8).embed_documents(["one text", "another"]).shape
+        (2, 8)
     """
 
     def __init__(self, dimension: int = 256) -> None:

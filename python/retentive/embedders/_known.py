@@ -83,10 +83,11 @@ KNOWN = {model.name: model for model in _MODELS}
 def recognised(name: str) -> KnownModel | None:
     """Return the model that a name, a repository or a folder's name stands for, also as `<name>-int8` and the like.
 
-    >>> recognised("BAAI/bge-small-en-v1.5-onnx-int8").name
-    'bge-small-en-v1.5'
-    >>> recognised("bge-small-en-v1.5-of-ours") is None
-    True
+    Examples:
+        >>> recognised("BAAI/bge-small-en-v1.5-onnx-int8").name
+        'bge-small-en-v1.5'
+        >>> recognised("bge-small-en-v1.5-of-ours") is None
+        True
     """
     last = name.rstrip("/").rpartition("/")[2].casefold()
     for model in _MODELS:

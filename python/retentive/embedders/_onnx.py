@@ -48,13 +48,16 @@ class OnnxEmbedder:
         download: True to fetch a known model that is not in the cache; nothing else ever reaches for a network.
         file: the model's file in its folder, where it is another one, as `onnx/model_quantized.onnx`.
         pooling: `"cls"` or `"mean"`; needed for a folder that is not recognised and does not say.
-        query_prefix, document_prefix: what the model wants before a text; as known, else as the folder says, else none.
+        query_prefix: what the model wants before a query; as known, else as the folder says, else none.
+        document_prefix: what it wants before a text that is stored; as known, else as the folder says, else none.
         window: the longest text, in tokens, that is one vector, up to what the model takes; as known, else as the
             folder says.
         part_tokens: the tokens at most of a part of a longer text, without its prefix.
         name: the identity kept in the store; as known, else as the folder's `config.json` says, else made of a hash
             of the model. It does not depend on where the folder is.
-        noise_floor, refusal_floor, dense_weight: see `Embedder`; as measured for a known model, else None, None, 0.6.
+        noise_floor: see `Embedder`; as measured for a known model, else None.
+        refusal_floor: see `Embedder`; as measured for a known model, else None.
+        dense_weight: see `Embedder`; as measured for a known model, else 0.6.
 
     Raises:
         ConfigurationError: onnxruntime is missing, the model is not there or of another kind, or pooling or window

@@ -33,10 +33,11 @@ class EmbedderPair:
     Raises:
         ConfigurationError: both have one name, or the weights are no two such numbers.
 
-    >>> from retentive.embedders import HashEmbedder
-    >>> pair = EmbedderPair(HashEmbedder(64), HashEmbedder(32))
-    >>> pair.name, pair.dense_weights
-    ('hash-64 + hash-32', (0.25, 0.25))
+    Examples:
+        >>> from retentive.embedders import HashEmbedder
+        >>> pair = EmbedderPair(HashEmbedder(64), HashEmbedder(32))
+        >>> pair.name, pair.dense_weights
+        ('hash-64 + hash-32', (0.25, 0.25))
     """
 
     def __init__(

@@ -22,8 +22,9 @@ def resolve(spec: object) -> Embedder | EmbedderPair:
     Raises:
         ConfigurationError: anything else; its hint says what to pass instead.
 
-    >>> resolve(["static"]).name
-    'retentive-static-256'
+    Examples:
+        >>> resolve(["static"]).name
+        'retentive-static-256'
     """
     spec = only(spec)
     if isinstance(spec, EmbedderPair):

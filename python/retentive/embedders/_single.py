@@ -28,8 +28,9 @@ def resolve_one(spec: object) -> Embedder:
     Raises:
         ConfigurationError: anything else; its hint says what to pass instead.
 
-    >>> resolve_one("static").name
-    'retentive-static-256'
+    Examples:
+        >>> resolve_one("static").name
+        'retentive-static-256'
     """
     if isinstance(spec, str):
         if spec == "static":

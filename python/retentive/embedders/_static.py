@@ -43,8 +43,9 @@ class StaticEmbedder:
     The model is loaded at first use, once a process, and shared by all instances. Instances can be used from many
     threads and after a fork.
 
-    >>> StaticEmbedder().embed_documents(["peanuts make my throat swell"]).shape
-    (1, 256)
+    Examples:
+        >>> StaticEmbedder().embed_documents(["peanuts make my throat swell"]).shape
+        (1, 256)
     """
 
     @property

@@ -130,8 +130,9 @@ def read_json(path: Path) -> tuple[Any, str]:
 def expect(value: object, kind: type[T], where: str) -> T:
     """Return `value` if it is a `kind`; otherwise say where what was expected.
 
-    >>> expect("a text", str, "question")
-    'a text'
+    Examples:
+        >>> expect("a text", str, "question")
+        'a text'
     """
     if not isinstance(value, kind):
         raise DataError(f"{where} is {_described(value)}, expected {_NAMES.get(kind, kind.__name__)}")

@@ -55,8 +55,9 @@ def load(path: Path) -> Dataset:
 def evidence_ids(evidence: list[Any]) -> list[str]:
     """Return the turn ids in a question's evidence, however they are written, in order and once each.
 
-    >>> evidence_ids(["D8:6; D9:17", "D", "D:11:26", " D1:03"])
-    ['D8:6', 'D9:17', 'D11:26', 'D1:3']
+    Examples:
+        >>> evidence_ids(["D8:6; D9:17", "D", "D:11:26", " D1:03"])
+        ['D8:6', 'D9:17', 'D11:26', 'D1:3']
     """
     found = (match for item in evidence for match in _TURN_ID.finditer(str(item)))
     return list(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in (match.groups() for match in found)))

@@ -88,8 +88,9 @@ def _numbers(row: Row) -> list[str]:
 def with_interval(mean: Row | None) -> str:
     """Render a mean with its interval.
 
-    >>> with_interval({"mean": 0.8123, "low": 0.79, "high": 0.8349})
-    '0.812 [.79 .83]'
+    Examples:
+        >>> with_interval({"mean": 0.8123, "low": 0.79, "high": 0.8349})
+        '0.812 [.79 .83]'
     """
     if mean is None:
         return NOTHING
@@ -104,8 +105,9 @@ def _short(mean: Row | None) -> str:
 def points(mean: Row | None) -> str:
     """Render a difference in points of a hundred, with its interval.
 
-    >>> points({"mean": 0.0234, "low": -0.001, "high": 0.05})
-    '+2.3 [-0.1 +5.0]'
+    Examples:
+        >>> points({"mean": 0.0234, "low": -0.001, "high": 0.05})
+        '+2.3 [-0.1 +5.0]'
     """
     if mean is None:
         return NOTHING

@@ -27,8 +27,9 @@ _DOUBLE = re.compile(r"([^aeiouylsz])\1$")
 def answer_stems(question: str, answer: str) -> frozenset[str]:
     """Return the stems of a gold answer that are not in its question, stop words left out.
 
-    >>> sorted(answer_stems("What did Ada paint?", "Ada painted two kayaks"))
-    ['kayak', 'two']
+    Examples:
+        >>> sorted(answer_stems("What did Ada paint?", "Ada painted two kayaks"))
+        ['kayak', 'two']
     """
     return frozenset(stems(answer) - stems(question))
 
@@ -36,8 +37,9 @@ def answer_stems(question: str, answer: str) -> frozenset[str]:
 def stems(text: str) -> set[str]:
     """Return the stems of a text's words, without stop words.
 
-    >>> sorted(stems("The hobbies she's had: painting, £800"))
-    ['800', 'hobbi', 'paint']
+    Examples:
+        >>> sorted(stems("The hobbies she's had: painting, £800"))
+        ['800', 'hobbi', 'paint']
     """
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     return {stem(word) for word in words if word not in _STOP}
@@ -47,8 +49,9 @@ def stems(text: str) -> set[str]:
 def stem(word: str) -> str:
     """Return a word without its inflection: Porter's step 1, then his last e (Program 14(3), 1980), for any letters.
 
-    >>> [stem(word) for word in ("movies", "movie", "hopping", "created", "create", "2023")]
-    ['movi', 'movi', 'hop', 'creat', 'creat', '2023']
+    Examples:
+        >>> [stem(word) for word in ("movies", "movie", "hopping", "created", "create", "2023")]
+        ['movi', 'movi', 'hop', 'creat', 'creat', '2023']
     """
     if len(word) < 4 or not word.isalpha():
         return word
