@@ -95,7 +95,9 @@ pub fn pack_context<'py>(
 ) -> PyResult<Packed> {
     let ranked = parts.ranked.bind(py).get();
     let (pinned, recent, retrieved) = (lines(&parts.pinned), lines(&parts.recent), lines(&ranked.memories));
-    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit };
+    let place = |memory: &Memory| parts.recent.iter().position(|turn| turn.0.id == memory.0.id);
+    let recent_of: Vec<Option<usize>> = ranked.memories.iter().map(place).collect();
+    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, recent_of: &recent_of, limit };
     let length = excerpts.as_ref().map(|excerpts| excerpts.length);
     let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
     let mut answers = |sentences: &[&str]| match &mut chooser {
