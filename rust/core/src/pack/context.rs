@@ -125,7 +125,7 @@ fn fill_sections<E, D: Offer<E>>(
     wanted: &Wanted,
     packed: &mut Packed,
     draft: &mut D,
-    mut excerpting: Option<&mut Excerpting<E>>,
+    excerpting: Option<&mut Excerpting<E>>,
 ) -> Result<(), E> {
     let room = draft.room();
     fill_recent(wanted, packed, draft, 1)?;
@@ -135,7 +135,7 @@ fn fill_sections<E, D: Offer<E>>(
         draft.release();
     }
     let fills_room = excerpting.as_ref().is_some_and(|excerpting| excerpting.length == Length::Auto);
-    fill_retrieved(wanted, packed, draft, excerpting.as_deref_mut())?;
+    fill_retrieved(wanted, packed, draft, excerpting)?;
     fill_recent(wanted, packed, draft, usize::MAX)?;
     if fills_room { widen(wanted, packed, draft) } else { Ok(()) }
 }
