@@ -272,10 +272,8 @@ def test_dense_weights_the_tokens_by_how_rare_their_terms_are(seed):
 def test_lexical_is_bm25(seed):
     s = scope(seed)
     query, terms = queries(seed)
-    near(
-        s.recall(query, signals={"lexical": 0.2})["lexical"],
-        0.2 * mm(bm25(lambda term: counts(s, term), lengths(s), terms)),
-    )
+    got = s.recall(query, signals={"lexical": 0.2})
+    near(got["lexical"], 0.2 * mm(bm25(lambda term: counts(s, term), lengths(s), terms)))
 
 
 @all_seeds
@@ -446,7 +444,6 @@ def test_the_cosine_weighs_what_its_embedder_says_and_words_the_same_beside_each
     query, _ = queries(3)
     got, beside = strong.recall(query), weak.recall(query)
     near(got["dense"], beside["dense"] * 0.7 / 0.5, 0.02)
-    assert not np.any(got["lexical"])
     near(got["window"], beside["window"])
 
 

@@ -111,7 +111,7 @@ mod tests {
         asked_for.set("lexical", 0.2).unwrap();
         assert!(asked_for.in_mode(Mode::Dense).get("lexical") == Some(0.0));
         assert!(of(Mode::Dense, "dense") > 0.0);
-        assert!(of(Mode::Lexical, "dense") == 0.0 && of(Mode::Lexical, "lexical") > 0.0);
+        assert!(of(Mode::Lexical, "dense") == 0.0 && of(Mode::Lexical, "window") > 0.0);
         assert!(of(Mode::Hybrid, "dense") > 0.0 && of(Mode::Hybrid, "window") > 0.0);
     }
 }
