@@ -220,3 +220,31 @@ def test_context_of_a_long_history_is_small(memory_db):
     block = memory_db.context("turn", session="a", token_budget=3)
     assert (block.text, block.token_estimate) == ("", 0)
     assert block.truncated
+
+
+def test_long_recent_turns_leave_half_of_the_room_to_what_answers(memory_db):
+    memory_db.remember("We meet Ines at the harbour on Friday", session="a")
+    memory_db.remember_many(
+        [{"text": f"Turn {i} goes on about the garden and the weather. " * 12, "session": "a"} for i in range(6)]
+    )
+    question = "where do we meet Ines"
+    block = memory_db.context(question, session="a", token_budget=900, **ALL)
+    assert "harbour" in block.text
+    assert [r.turn for r in block.recent] == [5, 6]
+    shown = [r.id for r in (*block.recent, *block.retrieved)]
+    assert len(shown) == len(set(shown))
+    assert not set(shown) & {left.id for left in block.dropped}
+    everything = {turn.id for turn in memory_db.turns("a")}
+    assert set(shown) | {left.id for left in block.dropped} == everything
+    alone = memory_db.context(question, session="a", token_budget=900, limit=0, **ALL)
+    assert len(alone.recent) > len(block.recent)
+
+
+def test_a_recent_turn_over_the_share_can_be_retrieved(memory_db):
+    memory_db.remember_many([{"text": f"Filler number {i} of the talk", "session": "a"} for i in range(12)])
+    memory_db.remember("We meet Ines at the harbour on Friday. " + "Bring a coat and a hat. " * 40, session="a")
+    memory_db.remember("The garden is dry and needs water. " * 20, session="a")
+    block = memory_db.context("where do we meet Ines", session="a", token_budget=420, **ALL)
+    assert [r.turn for r in block.recent] == [13]
+    assert [r.turn for r in block.retrieved if r.turn == 12] == [12]
+    assert "harbour" in block.text

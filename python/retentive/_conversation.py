@@ -266,7 +266,8 @@ class Conversation(ConversationTwins):
             query: the message that is to be answered.
             session: where the last turns come from; None for no turns.
             token_budget: how many tokens the block has at most; only pinned facts may exceed it.
-            recent_turns: how many of the last turns.
+            recent_turns: how many of the last turns at most; they take half of what pinned facts leave, and
+                more where the recalled memories leave more.
             limit: how many recalled memories at most; None for as many as fit.
             now: the time to rank from; None for the clock's.
             user: recall from everything this user owns, not from `session` alone.

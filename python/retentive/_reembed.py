@@ -38,7 +38,7 @@ def reembed(
     move = Move(engine, target, *begun)
     try:
         engine.target = target  # where other threads' calls go on when their vectors are refused
-        yield from move.run(progress)
+        yield from move.embed_all(progress)
     except BaseException as error:
         move.settle()  # an interrupt may come between the end of the last transaction and what follows it
         error.add_note(move.state())
@@ -62,7 +62,7 @@ class Move:
         self._epochs: list[int] = []  # the core's word that the move is over
         self._finished = False
 
-    def run(self, progress: Progress | None) -> Steps[None]:
+    def embed_all(self, progress: Progress | None) -> Steps[None]:
         """Embed and store, batch by batch, until nothing is missing."""
         after = 0
         while not self._finished:

@@ -35,7 +35,7 @@ class KnownModel:
     document_prefix: str = ""
     noise_floor: float | None = None
     refusal_floor: float | None = None
-    dense_weight: float = 0.6
+    dense_weight: float = 0.65
 
 
 _MODELS = (

@@ -63,6 +63,7 @@ fn timing_of_reads_and_writes() {
         let mut two = few.clone();
         let others = ["window", "neighbours", "sitting", "sitting_words", "role", "named", "date", "cues"];
         two.settings.signals = others.map(|name| (name.to_owned(), 0.0)).to_vec();
+        two.settings.signals.push(("lexical".to_owned(), 0.5));
         println!("  the same by dense and lexical alone {:?}", median(|| drop(black_box(db.ranked(&two))), times));
         let bare = RecallRequest { vectors: Vec::new(), mode: Mode::Lexical, ..request.clone() };
         println!("  recall by words {:?}", median(|| drop(black_box(db.ranked(&bare))), times));

@@ -104,8 +104,17 @@ pub fn pack_context<'py>(
 ) -> PyResult<Packed> {
     let ranked = parts.ranked.bind(py).get();
     let (pinned, recent, retrieved) = (lines(&parts.pinned), lines(&parts.recent), lines(&ranked.memories));
+    let place = |memory: &Memory| parts.recent.iter().position(|turn| turn.0.id == memory.0.id);
+    let recent_of: Vec<Option<usize>> = ranked.memories.iter().map(place).collect();
     let sources = sources(parts.recent.iter().chain(&ranked.memories));
-    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: Some(&sources) };
+    let wanted = Wanted {
+        pinned: &pinned,
+        recent: &recent,
+        retrieved: &retrieved,
+        recent_of: &recent_of,
+        limit,
+        sources: Some(&sources),
+    };
     let length = excerpts.as_ref().map(|excerpts| excerpts.length);
     let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
     let mut answers = |sentences: &[&str]| match &mut chooser {

@@ -5,10 +5,11 @@ use super::Engine;
 use super::admit::{Admission, Reached, reached};
 use super::read::memories;
 use super::recall::Plan;
-use super::request::{ContextParts, ContextRequest, Reach};
+use super::request::{ContextParts, ContextRequest, Memory, Reach};
 use super::view::View;
 use crate::error::Result;
 use crate::model::Kind;
+use crate::pack::recent_share;
 use crate::store::{Interrupt, Micros, ReadTx, Seq};
 
 /// What a context line adds to the text of a memory: its speaker, and its share of the date above.
@@ -31,9 +32,28 @@ impl Engine {
 fn parts(view: &View, request: &ContextRequest, plan: &Plan) -> Result<Option<ContextParts>> {
     let Some(pinned) = pinned(view, &plan.reach, &plan.admission)? else { return Ok(None) };
     let recent = recent(view.tx, request, &plan.admission)?;
-    let shown: HashSet<Seq> = pinned.iter().chain(&recent).copied().collect();
+    let (facts, turns) = (memories(view.tx, &pinned)?, memories(view.tx, &recent)?);
+    let room = request.recall.token_budget.map(|budget| (budget as u64).saturating_sub(tokens(&facts)));
+    let certain = turns.len() - surely_shown(&turns, room);
+    let shown: HashSet<Seq> = pinned.iter().chain(recent.iter().skip(certain)).copied().collect();
     let Some(ranked) = plan.rank(view, &shown, LINE_TOKENS)? else { return Ok(None) };
-    Ok(Some(ContextParts { pinned: memories(view.tx, &pinned)?, recent: memories(view.tx, &recent)?, ranked }))
+    Ok(Some(ContextParts { pinned: facts, recent: turns, ranked }))
+}
+
+/// How many of the newest turns the recent part shows whatever is retrieved, by the estimate. Those before them may be retrieved.
+fn surely_shown(turns: &[Memory], room: Option<u64>) -> usize {
+    let Some(room) = room else { return turns.len() };
+    let mut left = recent_share(room);
+    let fits = |turn: &&Memory| {
+        let rest = left.checked_sub(tokens(std::slice::from_ref(*turn)));
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    turns.iter().rev().take_while(fits).count().max(1).min(turns.len())
+}
+
+fn tokens(memories: &[Memory]) -> u64 {
+    memories.iter().map(|memory| u64::from(memory.tokens.saturating_add(LINE_TOKENS))).sum()
 }
 
 /// Live pinned facts, oldest first; `None`: a fresh snapshot, please.

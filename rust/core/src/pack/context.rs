@@ -1,4 +1,5 @@
-//! Filling a block: pinned facts always, then recent turns from the newest, then retrieved memories by rank, long ones excerpted.
+//! Filling a block: pinned facts always, then recent turns from the newest, up to half of what is left, then retrieved memories by
+//! rank, long ones excerpted, then further recent turns.
 //!
 //! A candidate is kept when the whole block with it counts no more than the budget. That is the definition for any
 //! counter; where counts add up over lines, the same answer comes from sums.
@@ -19,10 +20,32 @@ pub struct Wanted<'a> {
     pub recent: &'a [Line<'a>],
     /// Best first; one that does not fit is skipped.
     pub retrieved: &'a [Line<'a>],
+    /// Which of `recent` each of `retrieved` is, where it is one; it is shown once. Empty = none is.
+    pub recent_of: &'a [Option<usize>],
     /// The most retrieved memories to keep.
     pub limit: Option<usize>,
     /// Which turns the facts among them came from: places in `recent`, then in `retrieved`.
     pub sources: Option<&'a Sources>,
+}
+
+impl Wanted<'_> {
+    /// The place among the recent turns of a retrieved memory.
+    fn turn(&self, retrieved: usize) -> Option<usize> {
+        self.recent_of.get(retrieved).copied().flatten()
+    }
+
+    /// Where `sources` know a recent turn: as a retrieved memory, if it is one.
+    fn place_of_recent(&self, recent: usize) -> usize {
+        let retrieved = self.recent_of.iter().position(|turn| *turn == Some(recent));
+        retrieved.map_or(recent, |index| self.recent.len() + index)
+    }
+}
+
+/// What recent turns may take of this room while something else wants in: long turns left retrieved memories no room
+/// (docs/adr/0031-recent-turns-share.md).
+#[must_use]
+pub const fn recent_share(room: u64) -> u64 {
+    room / 2
 }
 
 /// A packed block. Indices are those of [`Wanted`]'s lists; pinned facts are all in.
@@ -47,10 +70,22 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Whether what has this place, of the recent turns and then the retrieved memories, stands there whole.
+    /// Whether this recent turn stands among the retrieved memories.
+    fn retrieved_turn(&self, wanted: &Wanted, recent: usize) -> bool {
+        self.retrieved.iter().any(|index| wanted.turn(*index) == Some(recent))
+    }
+
+    /// Whether this retrieved memory stands among the recent turns.
+    fn is_recent(&self, wanted: &Wanted, retrieved: usize) -> bool {
+        wanted.turn(retrieved).is_some_and(|turn| turn >= self.recent_from)
+    }
+
+    /// Whether what has this place, of the recent turns and then the retrieved memories, stands in the block, as either.
     fn has(&self, wanted: &Wanted, place: usize) -> bool {
-        let Some(index) = place.checked_sub(wanted.recent.len()) else { return place >= self.recent_from };
-        self.retrieved.contains(&index)
+        match place.checked_sub(wanted.recent.len()) {
+            Some(index) => self.retrieved.contains(&index) || self.is_recent(wanted, index),
+            None => place >= self.recent_from || self.retrieved_turn(wanted, place),
+        }
     }
 
     /// Whether it is a fact all of whose turns stand there.
@@ -59,12 +94,11 @@ impl Packed {
         wanted.sources.is_some_and(|sources| sources.repeats(place, |turn| self.has(wanted, turn)))
     }
 
-    /// The facts that only repeat once this is there, too.
-    fn made_repeats(&self, wanted: &Wanted, index: usize) -> Vec<usize> {
-        let first = wanted.recent.len();
+    /// The facts that only repeat once what has this place is there, too.
+    fn made_repeats(&self, wanted: &Wanted, place: usize) -> Vec<usize> {
         let Some(sources) = wanted.sources else { return Vec::new() };
-        let facts = sources.made_repeats(first + index, |place| self.has(wanted, place));
-        facts.into_iter().filter_map(|place| place.checked_sub(first)).collect()
+        let facts = sources.made_repeats(place, |place| self.has(wanted, place));
+        facts.into_iter().filter_map(|place| place.checked_sub(wanted.recent.len())).collect()
     }
 
     fn give_up(&mut self, index: usize) {
@@ -116,28 +150,59 @@ fn fill<E, D: Offer<E>>(wanted: &Wanted, draft: &mut D, excerpting: Option<&mut 
     let has_room = draft.start()?;
     let mut packed = Packed { recent_from: wanted.recent.len(), ..Packed::default() };
     if has_room {
-        for (index, line) in wanted.recent.iter().enumerate().rev() {
-            if !draft.offer(Section::Recent, line, index)? {
-                break;
-            }
-            packed.recent_from -= 1;
-        }
-    }
-    packed.dropped.extend((0..packed.recent_from).map(|index| (Section::Recent, index, DropReason::OverBudget)));
-    if has_room {
-        fill_retrieved(wanted, &mut packed, draft, excerpting)?;
+        fill_sections(wanted, &mut packed, draft, excerpting)?;
     }
     name_left_out(wanted, &mut packed);
     packed.cut_count = packed.dropped.iter().filter(|(_, _, reason)| *reason == DropReason::OverBudget).count();
     Ok(packed)
 }
 
-/// What is behind the last memory that the limit allows is over the limit; what else was not taken, over the budget.
+/// The newest turn, more recent turns within their share, retrieved memories, and further recent turns in what these leave.
+fn fill_sections<E, D: Offer<E>>(
+    wanted: &Wanted,
+    packed: &mut Packed,
+    draft: &mut D,
+    excerpting: Option<&mut Excerpting<E>>,
+) -> Result<(), E> {
+    let room = draft.room();
+    fill_recent(wanted, packed, draft, 1)?;
+    if !wanted.retrieved.is_empty() && wanted.limit != Some(0) && packed.recent_from < wanted.recent.len() {
+        draft.reserve(room - recent_share(room));
+        fill_recent(wanted, packed, draft, usize::MAX)?;
+        draft.release();
+    }
+    let fills_room = excerpting.as_ref().is_some_and(|excerpting| excerpting.length == Length::Auto);
+    fill_retrieved(wanted, packed, draft, excerpting)?;
+    fill_recent(wanted, packed, draft, usize::MAX)?;
+    if fills_room { widen(wanted, packed, draft) } else { Ok(()) }
+}
+
+/// Takes recent turns before those it has, the newest first and at most so many, until one is over the budget or stands in the
+/// block already.
+fn fill_recent<E, D: Offer<E>>(wanted: &Wanted, packed: &mut Packed, draft: &mut D, most: usize) -> Result<(), E> {
+    for (index, line) in wanted.recent.iter().enumerate().take(packed.recent_from).rev().take(most) {
+        if packed.retrieved_turn(wanted, index) {
+            break;
+        }
+        let repeated = packed.made_repeats(wanted, wanted.place_of_recent(index));
+        if !offer_instead(wanted, packed, draft, (Section::Recent, line, index), &repeated)? {
+            break;
+        }
+        packed.recent_from = index;
+    }
+    Ok(())
+}
+
+/// What is behind the last memory that the limit allows is over the limit; what else was not taken, over the budget. A recent turn
+/// that was not retrieved either is named once.
 fn name_left_out(wanted: &Wanted, packed: &mut Packed) {
+    for index in (0..packed.recent_from).filter(|index| !packed.retrieved_turn(wanted, *index)).collect::<Vec<_>>() {
+        packed.dropped.push((Section::Recent, index, DropReason::OverBudget));
+    }
     let taken = packed.retrieved.iter().copied().collect::<HashSet<_>>();
     let last = packed.retrieved.last().copied();
     let is_full = wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit);
-    for index in (0..wanted.retrieved.len()).filter(|index| !taken.contains(index)) {
+    for index in (0..wanted.retrieved.len()).filter(|index| !taken.contains(index) && wanted.turn(*index).is_none()) {
         let over_limit = is_full && last.is_none_or(|last| index > last);
         let reason = if packed.repeats(wanted, index) {
             DropReason::SaidByItsTurns
@@ -164,11 +229,11 @@ fn fill_retrieved<E, D: Offer<E>>(
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             break;
         }
-        if !packed.repeats(wanted, index) {
+        if !packed.is_recent(wanted, index) && !packed.repeats(wanted, index) {
             offer(wanted, packed, draft, index, excerpting.as_deref_mut())?;
         }
     }
-    if fills_room { widen(wanted, packed, draft) } else { Ok(()) }
+    Ok(())
 }
 
 /// Takes all within the limit, whole, or none: no sentence need be looked at where there is room enough.
@@ -178,7 +243,10 @@ fn fits_whole<E, D: Offer<E>>(wanted: &Wanted, packed: &mut Packed, draft: &mut 
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             break;
         }
-        if !packed.repeats(wanted, index) && !offer(wanted, packed, draft, index, None)? {
+        if packed.is_recent(wanted, index) || packed.repeats(wanted, index) {
+            continue;
+        }
+        if !offer(wanted, packed, draft, index, None)? {
             draft.reset(before);
             packed.retrieved.clear();
             packed.excerpts.clear();
@@ -188,8 +256,7 @@ fn fits_whole<E, D: Offer<E>>(wanted: &Wanted, packed: &mut Packed, draft: &mut 
     Ok(true)
 }
 
-/// Offers a retrieved memory, or its excerpt if it is long. In place of the facts that say no more than it and the other turns that
-/// they came from, where it is whole.
+/// Offers a retrieved memory, or its excerpt if it is long.
 fn offer<E, D: Offer<E>>(
     wanted: &Wanted,
     packed: &mut Packed,
@@ -202,21 +269,33 @@ fn offer<E, D: Offer<E>>(
         Some(excerpting) => excerpting.excerpt(line.text, draft.room(), &mut |text| draft.count(text))?,
         None => None,
     };
-    let repeated = packed.made_repeats(wanted, index);
+    let shown = Line { text: excerpt.as_deref().unwrap_or(line.text), ..*line };
+    let repeated = packed.made_repeats(wanted, wanted.recent.len() + index);
+    let taken = offer_instead(wanted, packed, draft, (Section::Retrieved, &shown, index), &repeated)?;
+    if taken {
+        packed.retrieved.push(index);
+        packed.excerpts.push(excerpt);
+    }
+    Ok(taken)
+}
+
+/// Offers a line in place of the facts that say no more than it and the other turns that they came from.
+fn offer_instead<E, D: Offer<E>>(
+    wanted: &Wanted,
+    packed: &mut Packed,
+    draft: &mut D,
+    (section, line, index): (Section, &Line, usize),
+    repeated: &[usize],
+) -> Result<bool, E> {
     let before = (!repeated.is_empty()).then(|| draft.mark());
-    for fact in &repeated {
+    for fact in repeated {
         if let Some(line) = wanted.retrieved.get(*fact) {
             draft.give_up(line, *fact)?;
         }
     }
-    let shown = Line { text: excerpt.as_deref().unwrap_or(line.text), ..*line };
-    let taken = draft.offer(Section::Retrieved, &shown, index)?;
+    let taken = draft.offer(section, line, index)?;
     if taken {
-        for fact in repeated {
-            packed.give_up(fact);
-        }
-        packed.retrieved.push(index);
-        packed.excerpts.push(excerpt);
+        repeated.iter().for_each(|fact| packed.give_up(*fact));
     } else if let Some(before) = before {
         draft.reset(before);
     }

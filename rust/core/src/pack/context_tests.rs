@@ -56,16 +56,28 @@ fn of_day(wanted: &Wanted, retrieved: &[usize], day: i64) -> Vec<String> {
 /// The definition: the whole block is written and counted for each candidate in order of priority.
 fn naive(wanted: &Wanted, budget: u64, count: Counter) -> (String, usize, Vec<usize>) {
     let (mut from, mut kept) = (wanted.recent.len(), Vec::new());
-    let fits = |from: usize, kept: &[usize]| count(&written(wanted, from, kept)) <= budget;
-    if wanted.pinned.is_empty() || fits(from, &kept) {
-        while from > 0 && fits(from - 1, &kept) {
+    let counted = |from: usize, kept: &[usize]| count(&written(wanted, from, kept));
+    let is_turn = |index: &usize, turn: usize| wanted.recent_of.get(*index) == Some(&Some(turn));
+    let start = counted(from, &kept);
+    if wanted.pinned.is_empty() || start <= budget {
+        let room = budget.saturating_sub(start);
+        let others = !wanted.retrieved.is_empty() && wanted.limit != Some(0);
+        let share = if others { budget - (room - room / 2) } else { budget };
+        if from > 0 && counted(from - 1, &kept) <= budget {
+            from -= 1;
+        }
+        while from > 0 && counted(from - 1, &kept) <= share {
             from -= 1;
         }
         for index in 0..wanted.retrieved.len() {
             kept.push(index);
-            if kept.len() > wanted.limit.unwrap_or(usize::MAX) || !fits(from, &kept) {
+            let shown = (from..wanted.recent.len()).any(|turn| is_turn(&index, turn));
+            if shown || kept.len() > wanted.limit.unwrap_or(usize::MAX) || counted(from, &kept) > budget {
                 kept.pop();
             }
+        }
+        while from > 0 && !kept.iter().any(|index| is_turn(index, from - 1)) && counted(from - 1, &kept) <= budget {
+            from -= 1;
         }
     }
     (written(wanted, from, &kept), from, kept)
@@ -74,7 +86,7 @@ fn naive(wanted: &Wanted, budget: u64, count: Counter) -> (String, usize, Vec<us
 #[test]
 fn sections_stand_in_their_order() {
     let (pinned, recent, retrieved) = ([line("a fact")], [line("one"), line("two")], [line("old")]);
-    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, sources: None };
+    let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, ..Wanted::default() };
     let got = pack(&wanted, 1000, &bytes);
     let expected = "## Known facts\n- a fact\n\n## Recent conversation\nuser: one\nuser: two\n\n\
                     ## Earlier, possibly relevant\n1970-01-01\nuser: old";
@@ -86,7 +98,7 @@ fn sections_stand_in_their_order() {
 fn pinned_facts_are_never_cut() {
     let pinned: Vec<String> = (0..50).map(|i| format!("fact number {i}")).collect();
     let (pinned, other) = (lines(&pinned), [line("x")]);
-    let wanted = Wanted { pinned: &pinned, recent: &other, retrieved: &other, limit: None, sources: None };
+    let wanted = Wanted { pinned: &pinned, recent: &other, retrieved: &other, limit: None, ..Wanted::default() };
     let got = pack(&wanted, 100, &bytes);
     assert!(got.truncated && got.tokens > 100 && got.text.ends_with("fact number 49"));
     assert!(got.retrieved.is_empty());
@@ -101,6 +113,53 @@ fn recent_turns_are_cut_oldest_first_without_a_hole() {
     let recent = [line("a"), line("a very long turn that fits no more"), line("b")];
     let got = pack(&Wanted { recent: &recent, ..Wanted::default() }, 40, &bytes);
     assert_eq!((got.recent_from, got.cut_count), (2, 2));
+}
+
+/// Turns whose lines are 50 bytes, and memories of 20.
+fn long_turns_and_memories() -> (Vec<String>, Vec<String>) {
+    let turn = |i: usize| format!("{i}{}", "x".repeat(43));
+    ((0..6).map(turn).collect(), (0..6).map(|i| format!("memory {i} {}", "y".repeat(4))).collect())
+}
+
+#[test]
+fn recent_turns_leave_half_of_the_room_to_what_is_retrieved() {
+    let (turns, memories) = long_turns_and_memories();
+    let (recent, retrieved) = (lines(&turns), lines(&memories));
+    let wanted = Wanted { recent: &recent, retrieved: &retrieved, ..Wanted::default() };
+    let got = pack(&wanted, 320, &bytes);
+    assert_eq!((got.recent_from, got.retrieved.len()), (4, 6));
+    let alone = pack(&Wanted { retrieved: &[], ..wanted }, 320, &bytes);
+    assert_eq!(alone.recent_from, 1);
+    let none_wanted = pack(&Wanted { limit: Some(0), ..wanted }, 320, &bytes);
+    assert_eq!((none_wanted.recent_from, none_wanted.retrieved.len()), (1, 0));
+}
+
+#[test]
+fn the_newest_turn_is_shown_though_it_is_longer_than_the_share() {
+    let (turns, memories) = long_turns_and_memories();
+    let (recent, retrieved) = (lines(&turns), lines(&memories));
+    let got = pack(&Wanted { recent: &recent, retrieved: &retrieved, ..Wanted::default() }, 80, &bytes);
+    assert_eq!((got.recent_from, got.retrieved.len()), (5, 0));
+}
+
+#[test]
+fn recent_turns_fill_what_retrieved_memories_leave() {
+    let (turns, memories) = long_turns_and_memories();
+    let (recent, retrieved) = (lines(&turns), lines(&memories));
+    let wanted = Wanted { recent: &recent, retrieved: &retrieved[..1], ..Wanted::default() };
+    assert_eq!(pack(&wanted, 320, &bytes).recent_from, 2);
+}
+
+#[test]
+fn a_recent_turn_that_is_retrieved_stands_in_the_block_once() {
+    let (turns, _) = long_turns_and_memories();
+    let recent = lines(&turns);
+    let retrieved = [recent[5], recent[0]];
+    let wanted = Wanted { recent: &recent, retrieved: &retrieved, recent_of: &[Some(5), Some(0)], ..Wanted::default() };
+    let got = pack(&wanted, 290, &bytes);
+    assert_eq!((got.recent_from, got.retrieved), (3, vec![1]));
+    assert!(turns.iter().all(|turn| got.text.matches(turn.as_str()).count() <= 1));
+    assert_eq!(got.dropped, [1, 2].map(|turn| (Section::Recent, turn, DropReason::OverBudget)));
 }
 
 #[test]
@@ -187,7 +246,7 @@ fn excerpts_are_widened_where_room_remains_and_more_is_packed_than_whole() {
 fn pinned_facts_and_recent_turns_are_never_excerpted() {
     let long = "A sentence. ".repeat(10);
     let (same, retrieved) = ([line(&long)], [line("x")]);
-    let wanted = Wanted { pinned: &same, recent: &same, retrieved: &retrieved, limit: None, sources: None };
+    let wanted = Wanted { pinned: &same, recent: &same, retrieved: &retrieved, limit: None, ..Wanted::default() };
     let got = excerpt(&wanted, 320, &bytes, Length::Tokens(5));
     assert_eq!(got.text.matches(long.trim_end()).count(), 2);
 }
@@ -241,10 +300,13 @@ proptest! {
     #[test]
     fn packing_is_its_definition_with_any_counter(
         pinned in prop::collection::vec("[a-z]{1,20}", 0..3), recent in texts(), retrieved in texts(),
-        limit in prop::option::of(0_usize..6), budget in 0_u64..500, kind in 0_u8..7
+        turns in prop::collection::vec(prop::option::of(0_usize..9), 9), limit in prop::option::of(0_usize..6),
+        budget in 0_u64..500, kind in 0_u8..7
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
+        let first = |(index, turn): (usize, &Option<usize>)| turn.filter(|turn| *turn < recent.len() && !turns[..index].contains(&Some(*turn)));
+        let recent_of: Vec<_> = turns.iter().enumerate().map(first).take(retrieved.len()).collect();
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, recent_of: &recent_of, limit, sources: None };
         let count = |text: &str| counted(kind, text);
         let got = pack(&wanted, budget, &count);
         let (text, from, kept) = naive(&wanted, budget, &count);
@@ -253,7 +315,9 @@ proptest! {
         prop_assert_eq!(got.tokens, count(&text));
         prop_assert_eq!(got.truncated, got.tokens > budget || got.cut_count > 0);
         prop_assert!(got.tokens <= budget || got.recent_from == recent.len() && got.retrieved.is_empty());
-        prop_assert_eq!(got.dropped.len(), from + retrieved.len() - kept.len());
+        let is_kept = |turn: usize| kept.iter().any(|index| recent_of[*index] == Some(turn));
+        let others = (0..retrieved.len()).filter(|index| !kept.contains(index) && recent_of[*index].is_none());
+        prop_assert_eq!(got.dropped.len(), (0..from).filter(|turn| !is_kept(*turn)).count() + others.count());
     }
 
     #[test]
@@ -266,7 +330,7 @@ proptest! {
         };
         let tokens = |units: u64| units.div_ceil(scale);
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, ..Wanted::default() };
         let summed = sum(&wanted, budget, &AdditiveCount { units: &units, newline, tokens: &tokens });
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| tokens(units(text))));
     }
@@ -277,7 +341,7 @@ proptest! {
         limit in prop::option::of(0_usize..6), budget in 0_u64..900, kind in 0_u8..7, tokens in prop::option::of(1_u64..90)
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, sources: None };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit, ..Wanted::default() };
         let count = |text: &str| counted(kind, text);
         let length = tokens.map_or(Length::Auto, Length::Tokens);
         let got = excerpt(&wanted, budget, &count, length);
@@ -345,7 +409,7 @@ proptest! {
         retrieved in prop::collection::vec("[a-zA-Z0-9 .\n]{1,80}", 0..9), budget in 0_u64..200
     ) {
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, sources: None };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, limit: None, ..Wanted::default() };
         let summed = sum(&wanted, budget, &AdditiveCount::built_in());
         prop_assert_eq!(summed, pack(&wanted, budget, &|text| u64::from(tokens::estimate(text))));
     }

@@ -46,6 +46,10 @@ pub(super) trait Offer<E> {
     /// What the budget has left.
     fn room(&self) -> u64;
 
+    /// Takes this much off the budget; [`Offer::release`] gives all that was taken back.
+    fn reserve(&mut self, tokens: u64);
+    fn release(&mut self);
+
     /// What stands in it, and a way back to it.
     fn mark(&self) -> Mark;
     fn reset(&mut self, mark: Mark);
@@ -124,12 +128,13 @@ pub(super) struct CountedDraft<'a, E> {
     pub lines: Draft,
     pub tokens: u64,
     budget: u64,
+    reserved: u64,
     count: &'a mut dyn FnMut(&str) -> Result<u64, E>,
 }
 
 impl<'a, E> CountedDraft<'a, E> {
     pub fn new(pinned: &[Line], budget: u64, count: &'a mut dyn FnMut(&str) -> Result<u64, E>) -> Self {
-        Self { lines: Draft::of(pinned), tokens: 0, budget, count }
+        Self { lines: Draft::of(pinned), tokens: 0, budget, reserved: 0, count }
     }
 }
 
@@ -143,7 +148,7 @@ impl<E> Offer<E> for CountedDraft<'_, E> {
         let mut trial = self.lines.clone();
         trial.add(section, line, rank);
         let tokens = (self.count)(&trial.text())?;
-        if tokens > self.budget {
+        if tokens > self.budget - self.reserved {
             return Ok(false);
         }
         (self.lines, self.tokens) = (trial, tokens);
@@ -161,7 +166,15 @@ impl<E> Offer<E> for CountedDraft<'_, E> {
     }
 
     fn room(&self) -> u64 {
-        self.budget.saturating_sub(self.tokens)
+        (self.budget - self.reserved).saturating_sub(self.tokens)
+    }
+
+    fn reserve(&mut self, tokens: u64) {
+        self.reserved = tokens.min(self.budget);
+    }
+
+    fn release(&mut self) {
+        self.reserved = 0;
     }
 
     fn mark(&self) -> Mark {
@@ -178,12 +191,13 @@ pub(super) struct SummedDraft<'a> {
     pub lines: Draft,
     pub units: u64,
     budget: u64,
+    reserved: u64,
     count: &'a AdditiveCount<'a>,
 }
 
 impl<'a> SummedDraft<'a> {
     pub fn new(pinned: &[Line], budget: u64, count: &'a AdditiveCount<'a>) -> Self {
-        Self { lines: Draft::of(pinned), units: 0, budget, count }
+        Self { lines: Draft::of(pinned), units: 0, budget, reserved: 0, count }
     }
 }
 
@@ -199,7 +213,7 @@ impl<E> Offer<E> for SummedDraft<'_> {
             Some(replaced) => self.units - (self.count.units)(replaced) + shown,
             None => self.units + self.opening(section) + self.dating(section, line) + shown,
         };
-        if (self.count.tokens)(units) > self.budget {
+        if (self.count.tokens)(units) > self.budget - self.reserved {
             return Ok(false);
         }
         self.units = units;
@@ -218,7 +232,15 @@ impl<E> Offer<E> for SummedDraft<'_> {
     }
 
     fn room(&self) -> u64 {
-        self.budget.saturating_sub((self.count.tokens)(self.units))
+        (self.budget - self.reserved).saturating_sub((self.count.tokens)(self.units))
+    }
+
+    fn reserve(&mut self, tokens: u64) {
+        self.reserved = tokens.min(self.budget);
+    }
+
+    fn release(&mut self) {
+        self.reserved = 0;
     }
 
     fn mark(&self) -> Mark {

@@ -11,7 +11,7 @@ mod sentences;
 mod sources;
 mod timeline;
 
-pub use context::{Packed, Wanted, pack_context, pack_context_additive};
+pub use context::{Packed, Wanted, pack_context, pack_context_additive, recent_share};
 pub use draft::AdditiveCount;
 pub use excerpt::{Excerpting, Length};
 pub use render::{Line, Section};

@@ -79,6 +79,7 @@ fn timing_of_a_ranking() {
     SIGNALS.iter().filter(|signal| !matches!(signal.name(), "dense" | "lexical")).for_each(|signal| {
         plain.set(signal.name(), 0.0).unwrap();
     });
+    plain.set("lexical", 0.5).unwrap();
     best_of_many("relevance of 500 by dense and lexical alone", || relevance(&scene, &plain));
     best_of_many("reading the query", || Query::read(&sample.text, 0, sample.language));
     let found = relevance(&scene, &weights);

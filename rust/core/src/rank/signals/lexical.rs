@@ -16,9 +16,9 @@ impl Signal for Lexical {
         Stage::Base
     }
 
-    /// 0.2 beside the static model, 0.1 beside the strongest ones.
-    fn default_weight(&self, dense_weight: f32) -> f32 {
-        (0.45 - 0.5 * dense_weight).max(0.0)
+    /// Off: `window` holds the memory's own words in full, and counting them twice costs evidence.
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
+        0.0
     }
 
     fn silent_in(&self, mode: Mode) -> bool {

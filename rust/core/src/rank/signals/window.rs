@@ -26,9 +26,8 @@ impl Signal for Window {
         Stage::Base
     }
 
-    /// 0.3 beside the static model, 0.25 beside stronger ones.
-    fn default_weight(&self, dense_weight: f32) -> f32 {
-        (0.425 - 0.25 * dense_weight).max(0.0)
+    fn default_weight(&self, _dense_weight: f32) -> f32 {
+        0.4
     }
 
     fn silent_in(&self, mode: Mode) -> bool {
