@@ -415,7 +415,7 @@ class TestTheArgument:
 class TestTheDefaultWeights:
     def test_of_an_onnx_model_with_the_static_one(self, bge_folder):
         with Collection("c", embedder=[OnnxEmbedder(bge_folder), "static"]) as db:
-            assert db.embedder.dense_weights == pytest.approx((0.6, 0.1))
+            assert db.embedder.dense_weights == pytest.approx((0.65, 0.1))
             db.remember_many([{"text": text, "session": "s"} for text in TEXTS])
             assert db.recall("which animal makes music", session="s", limit=1).texts == TEXTS[:1]
 

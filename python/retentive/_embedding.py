@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # Fixed for ever: the store keeps each embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."
 GIVEN = "given-vectors"  # the name of a model nobody told us
+# What a reply asks twice (`recall`, then `context`) is embedded once.
+KEPT_QUERIES = 16
+LONGEST_KEPT = 4_096  # characters
 
 
 class Embedding:
@@ -44,6 +47,7 @@ class Embedding:
         self._bound: int | None = None  # the model epoch in which the embedder was found to be the collection's
         self._empty: int | None = None  # that of a collection without a model
         self._given: int | None = None  # that of the caller's own vectors
+        self._queries: dict[str, list[Vector]] = {}  # never changed, only replaced: a lock could be copied by a fork
 
     @property
     def model_epoch(self) -> int | None:
@@ -107,10 +111,19 @@ class Embedding:
             self._empty = self._core.model_epoch()  # first: a model that comes meanwhile changes it
             if self._core.models():
                 yield from self._bind()  # without a model nothing is compared, and a read writes nothing
+        known = self._queries.get(text)
+        if known is not None:
+            return known
         vectors: list[Vector] = []
         for model in self.models:
             vectors.append((yield from _query(model, text)))  # noqa: PERF401 - no `yield` in those
+        self._keep(text, vectors)
         return vectors
+
+    def _keep(self, text: str, vectors: list[Vector]) -> None:
+        if len(text) <= LONGEST_KEPT:
+            kept = list(self._queries.items())[1 - KEPT_QUERIES :]
+            self._queries = dict([*kept, (text, vectors)])
 
     def query_terms(self, text: str) -> Steps[list[QueryTerms | None]]:
         """Return each token's vector and its characters, None for a model that does not tell them."""
@@ -170,17 +183,16 @@ class Embedding:
         self._bound = epoch
 
     def rebound(self) -> Steps[bool]:
-        """Return whether the collection's models changed since they were compared, and are this embedder's again."""
+        """Compare anew; return whether the collection's models are this embedder's."""
         described = yield from self._described()
         try:
             epoch = self._core.bind_models(described)
         except (FingerprintError, DimensionError):
             return False
-        changed = epoch != self._bound
         if self._given == self._bound:
             self._given = None
         self._bound = epoch
-        return changed
+        return True
 
     def _known(self) -> int | None:
         return self._bound if self._given is None else self._given

@@ -46,21 +46,21 @@ class Engine:
         """
         while True:
             embedding = self.embedding
+            compared = embedding.model_epoch
             try:
                 return (yield from step(embedding))
             except FingerprintError:
-                if not (yield from self._follow(embedding)):
+                if not (yield from self._follow(embedding, compared)):
                     raise
 
-    def _follow(self, embedding: Embedding) -> Steps[bool]:
-        """Return whether there is something else to try than what `embedding` does, or it may be tried again."""
-        if self.embedding is not embedding:
-            return True
+    def _follow(self, embedding: Embedding, compared: int | None) -> Steps[bool]:
+        """Return whether there is something else to try than what `embedding`, last compared then, has tried."""
         target = self.target
-        if target is not None and (yield from target.rebound()):
+        if target is not None and target is not embedding and (yield from target.rebound()):
             self.embedding = target
-            return True
-        return (yield from embedding.rebound())
+        # Another thread may have moved on meanwhile, so this is asked last.
+        ours = self.embedding is embedding and (yield from embedding.rebound())
+        return self.embedding is not embedding or (ours and embedding.model_epoch != compared)
 
 
 def reach(user: User, session: str | None) -> Reach:

@@ -28,7 +28,7 @@ class EmbedderPair:
 
     The weights, where none are given, are made of the embedders' own `dense_weight`. Equal ones share it, half each.
     Else the larger keeps its own and the other one adds 0.1 (or its own, where that is less), so an ONNX model (0.6)
-    with the static one (0.5) has 0.6 and 0.1.
+    with the static one (0.5) has 0.65 and 0.1.
 
     Raises:
         ConfigurationError: both have one name, or the weights are no two such numbers.

@@ -16,8 +16,9 @@ DEFAULT_DENSE_WEIGHT = 0.5
 class Embedder(Protocol):
     """Turns texts into vectors. Any object with these four attributes will do.
 
-    The same text must give the same direction at every call and in every process. Vectors are float32, finite and not
-    all zeroes; their length does not matter, since only cosines are taken.
+    The same text must give the same direction at every call and in every process; a collection keeps the vectors of
+    its last 16 queries. Vectors are float32, finite and not all zeroes; their length does not matter, since only
+    cosines are taken.
 
     An embedder may also have these attributes; one that is missing, or None, is taken as not known:
 
