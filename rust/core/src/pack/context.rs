@@ -295,7 +295,9 @@ fn offer_instead<E, D: Offer<E>>(
     }
     let taken = draft.offer(section, line, index)?;
     if taken {
-        repeated.iter().for_each(|fact| packed.give_up(*fact));
+        for fact in repeated {
+            packed.give_up(*fact);
+        }
     } else if let Some(before) = before {
         draft.reset(before);
     }
