@@ -9,8 +9,10 @@ from retentive._validate import shown
 from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT, Embedder
 from retentive.embedders._single import is_weight, resolve_one
 
-# What a weaker second model adds, and the most that both can weigh: the rest of a hybrid search is that of words.
-_ADDED = 0.1
+# What a weaker model has, half of it at the cost of the stronger; the share of the first of two equal ones; and the most
+# that both can weigh: the rest of a hybrid search is that of words. Figures: docs/adr/0040-two-models.md.
+_WEAKER = 0.1
+_FIRST_OF_EQUALS = 0.6
 _MOST = 1.0
 
 
@@ -26,9 +28,9 @@ class EmbedderPair:
         second: another one, of another name.
         dense_weights: the weight of each, of 0 to 1 and together at most 1; None for the rule below.
 
-    The weights, where none are given, are made of the embedders' own `dense_weight`. Equal ones share it, half each.
-    Else the larger keeps its own and the other one adds 0.1 (or its own, where that is less), so an ONNX model (0.6)
-    with the static one (0.5) has 0.65 and 0.1.
+    The weights, where none are given, are made of the embedders' own `dense_weight`. Equal ones share it, three fifths
+    for the first. Else the weaker has 0.1 (or its own, where that is less), half of it at the cost of the stronger: an
+    ONNX model (0.65) with the static one (0.5) has 0.6 and 0.1.
 
     Raises:
         ConfigurationError: both have one name, or the weights are no two such numbers.
@@ -37,7 +39,7 @@ class EmbedderPair:
         >>> from retentive.embedders import HashEmbedder
         >>> pair = EmbedderPair(HashEmbedder(64), HashEmbedder(32))
         >>> pair.name, pair.dense_weights
-        ('hash-64 + hash-32', (0.25, 0.25))
+        ('hash-64 + hash-32', (0.3, 0.2))
     """
 
     def __init__(
@@ -79,9 +81,11 @@ def dense_weight_of(embedder: Embedder) -> float:
 def _default(first: Embedder, second: Embedder) -> tuple[float, float]:
     weights = dense_weight_of(first), dense_weight_of(second)
     if weights[0] == weights[1]:
-        return weights[0] / 2, weights[1] / 2
-    added = min(_ADDED, *weights, _MOST - max(weights))
-    return (weights[0], added) if weights[0] > weights[1] else (added, weights[1])
+        share = round(_FIRST_OF_EQUALS * weights[0], 6)
+        return share, round(weights[0] - share, 6)
+    weaker = min(_WEAKER, *weights)
+    stronger = round(min(max(weights) - weaker / 2, _MOST - weaker), 6)
+    return (stronger, weaker) if weights[0] > weights[1] else (weaker, stronger)
 
 
 def _checked(weights: object) -> tuple[float, float]:
