@@ -9,7 +9,7 @@ from retentive._validate import shown
 from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT, Embedder
 from retentive.embedders._single import is_weight, resolve_one
 
-# What a weaker model has, half of it at the cost of the stronger; the share of the first of two equal ones; and the most
+# What a weaker model has, half of it at the cost of the stronger; the share of the first of two equals; and the most
 # that both can weigh: the rest of a hybrid search is that of words. Figures: docs/adr/0040-two-models.md.
 _WEAKER = 0.1
 _FIRST_OF_EQUALS = 0.6
