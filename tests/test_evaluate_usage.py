@@ -1,6 +1,7 @@
 """The evaluation command: files and options that cannot be used are said in a line, and cost nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,3 +71,24 @@ def test_token_vectors_that_do_not_fit_are_a_usage_error(damage, locomo_file, tm
     arguments = ["locomo", "--data", str(locomo_file), "--embedder", str(vectors), "--tokenizer", str(tokenizer)]
     assert main(arguments) == 2
     assert "token vectors" in capsys.readouterr().err
+
+
+def test_figures_are_written_also_where_nobody_reads_the_tables(locomo_file, tmp_path, monkeypatch):
+    def closed(*_args):
+        raise BrokenPipeError
+
+    figures = tmp_path / "figures.json"
+    monkeypatch.setattr(sys.stdout, "write", closed)
+    with pytest.raises(BrokenPipeError):
+        main(["locomo", "--data", str(locomo_file), "--embedder", "hash:8", "--json", str(figures)])
+    assert json.loads(figures.read_text(encoding="utf-8"))["runs"]
+
+
+def test_model_that_cannot_be_loaded_is_said_in_a_line(locomo_file, tmp_path, capsys):
+    pytest.importorskip("onnxruntime")
+    folder = tmp_path / "all-MiniLM-L6-v2"
+    folder.mkdir()
+    (folder / "model.onnx").write_text("no model", encoding="utf-8")
+    (folder / "tokenizer.json").write_bytes(TOKENIZER.read_bytes())
+    assert main(["locomo", "--data", str(locomo_file), "--embedder", str(folder)]) == 2
+    assert "cannot be loaded" in capsys.readouterr().err

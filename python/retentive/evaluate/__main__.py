@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from retentive._core import validate_signals
-from retentive._errors import InvalidInputError
+from retentive._errors import ConfigurationError, InvalidInputError
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = wanted.parse_args(arguments)
     try:
         return _run(options)
-    except (DataError, UsageError) as error:
+    except (DataError, UsageError, ConfigurationError) as error:  # the last of a model that is loaded at first use
         print(f"{wanted.prog}: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
@@ -122,7 +122,6 @@ def _peers(options: argparse.Namespace, dataset: Dataset, bases: Sequence[Measur
 
 def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
     tables = markdown(result)
-    print(tables)
     drawing = svg(result)
     failures: list[str] = []
     for path, text in (
@@ -136,6 +135,7 @@ def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             failures.append(f"cannot write {path}: {error.strerror}")
+    print(tables)  # last: whoever reads them may have gone
     if failures:
         raise UsageError("; ".join(failures))
 
