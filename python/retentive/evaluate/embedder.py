@@ -47,18 +47,20 @@ def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
 
     Raises:
         ValueError: it names none; the message says what is accepted.
-        ConfigurationError: it names one that cannot be used.
     """
     if spec == "static":
         return StaticEmbedder()
-    if match := _HASH.fullmatch(spec):
-        return HashEmbedder(int(match[1])) if match[1] else HashEmbedder()
     if spec.endswith(".npz"):
         if tokenizer is None:
             raise ValueError("token vectors need the tokenizer they belong to: --tokenizer FILE")
         return TokenVectors(Path(spec), tokenizer)
-    if spec in KNOWN or (spec and Path(spec).is_dir()):
-        return OnnxEmbedder(spec)
+    try:
+        if match := _HASH.fullmatch(spec):
+            return HashEmbedder(int(match[1])) if match[1] else HashEmbedder()
+        if spec in KNOWN or (spec and Path(spec).is_dir()):
+            return OnnxEmbedder(spec)
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from error
     raise ValueError(f"there is no embedder {spec!r}, expected {ACCEPTED}")
 
 
