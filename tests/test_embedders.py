@@ -355,3 +355,50 @@ def test_exports_are_sorted_and_documented() -> None:
     names = retentive.embedders.__all__
     assert list(names) == sorted(names)
     assert all(getattr(retentive.embedders, name).__doc__ for name in names)
+
+
+class OneArray:
+    """Writes what it returns into the same array each time, as a session with bound outputs does."""
+
+    name = "one-array"
+    dimension = 64
+
+    def __init__(self, window: int | None = None) -> None:
+        self.window = window
+        self._each = HashEmbedder(64)
+        self._out = np.zeros((4096, 64), np.float32)
+
+    def embed_documents(self, texts: list[str]) -> np.ndarray:
+        self._out[: len(texts)] = self._each.embed_documents(texts)
+        return self._out[: len(texts)]
+
+    def embed_query(self, text: str) -> np.ndarray:
+        self._out[0] = self._each.embed_query(text)
+        return self._out[0]
+
+
+class TestEmbedderThatReturnsOneArray:
+    def test_each_text_of_a_long_list_has_its_own_vector(self) -> None:
+        texts = [f"text number {i}" for i in range(700)]
+        with retentive.Collection("one", embedder=OneArray()) as db:
+            stored = db.get(db.add(texts), vectors=True)
+        vectors = np.array([memory.vector for memory in stored])
+        np.testing.assert_array_equal(vectors, HashEmbedder(64).embed_documents(texts))
+
+    def test_a_query_finds_the_same_after_another_one(self) -> None:
+        with retentive.Collection("one", embedder=OneArray()) as db:
+            db.add(["the red apple", "a blue car"])
+            first = db.search("red apple", mode="dense")
+            db.search("blue car", mode="dense")
+            assert db.search("red apple", mode="dense").texts == first.texts == ["the red apple", "a blue car"]
+
+    def test_a_long_query_is_the_mean_of_both_its_ends(self) -> None:
+        query = "red apple. " + "Filler words here. " * 40 + "blue car."
+        new_arrays = CallableEmbedder("new", 64, HashEmbedder(64).embed_documents, window=16)
+        with (
+            retentive.Collection("one", embedder=OneArray(16)) as db,
+            retentive.Collection("own", embedder=new_arrays) as own,
+        ):
+            for each in (db, own):
+                each.add(["red apple", "blue car"])
+            assert db.search(query, mode="dense").scores == own.search(query, mode="dense").scores

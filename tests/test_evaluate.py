@@ -372,6 +372,10 @@ def test_missing_file_is_a_usage_error(tmp_path, capsys):
         ("--signals", "charm=1", "there is no signal 'charm', expected one of dense"),
         ("--signals", "recency=1", "there is no signal 'recency', expected one of dense"),
         ("--facts", "observation", "no observation lists"),
+        ("--embedder", "hash:0", "expected a positive integer"),
+        ("--signals", "role=nan", "finite number from 0"),
+        ("--signals", "role=-1", "finite number from 0"),
+        ("--signals", "role=1e99", "finite number from 0"),
     ],
 )
 def test_unusable_option_is_a_usage_error_before_anything_runs(option, value, expected, locomo_file, capsys):

@@ -85,6 +85,19 @@ def test_given_and_embedded_items_may_be_mixed(memory_db, embedder):
         assert np.allclose(vector, embedder.embed_query(text))
 
 
+def test_each_item_keeps_its_vector_where_the_caller_fills_one_array_again(memory_db):
+    rows = np.eye(64, dtype=np.float32)[:4]
+    filled = np.zeros(64, np.float32)
+
+    def items():
+        for i, row in enumerate(rows):
+            filled[:] = row
+            yield {"text": f"text {i}", "vector": filled}
+
+    stored = memory_db.get(memory_db.remember_many(items()), vectors=True)
+    assert np.array_equal([memory.vector for memory in stored], rows)
+
+
 def test_vector_of_another_dimension_is_refused(memory_db):
     memory_db.remember("x")
     with pytest.raises(DimensionError) as caught:

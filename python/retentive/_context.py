@@ -141,6 +141,9 @@ def _packed(
     sections = {"pinned": parts.pinned, "recent": parts.recent, "retrieved": parts.ranked.memories}
     retrieved = zip(packed.retrieved, packed.excerpts, strict=True)
     dropped = [Dropped(sections[section][index].id, reason) for section, index, reason in packed.dropped]
+    # A recent turn is ranked as well, so that it can be retrieved where it is cut: the gap is not what left it out.
+    named = {parts.recent[index].id for index in packed.recent} | {drop.id for drop in dropped}
+    below_gap = [Dropped(below, _reading.BELOW_GAP) for below in parts.ranked.below_gap if below not in named]
     return ContextBlock(
         query=recall["query"],
         session=session,
@@ -151,7 +154,7 @@ def _packed(
         token_estimate=packed.tokens,
         truncated=packed.truncated,
         cut_count=packed.cut_count,
-        dropped=(*dropped, *[Dropped(below, _reading.BELOW_GAP) for below in parts.ranked.below_gap]),
+        dropped=(*dropped, *below_gap),
         text=packed.text,
         _background=packed.background,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def given_vector(value: Any, name: str = "vector") -> Vector:
-    """Return one vector as contiguous float32 `[d]`.
+    """Return a copy of one vector as contiguous float32 `[d]`: the caller may fill the same array again.
 
     Raises:
         InvalidInputError: not numbers, another shape, empty, not finite in float32, or all zeroes.
@@ -32,7 +32,7 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
         raise InvalidInputError(f"{name} has the type {array.dtype}, expected real numbers")
     if array.ndim != 1 or not array.size:
         raise InvalidInputError(f"{name} has the shape {array.shape}, expected [d] with d of at least 1")
-    vector = np.ascontiguousarray(array) if array.dtype == np.float32 else _narrowed(array)
+    vector = np.array(array, order="C") if array.dtype == np.float32 else _narrowed(array)
     if not np.isfinite(vector).all():
         raise InvalidInputError(f"{name} is not finite in float32; it has NaN, infinity or a number beyond 3.4e38")
     if not vector.any():
@@ -44,7 +44,7 @@ def _narrowed(array: npt.NDArray[Any]) -> Vector:
     import numpy as np
 
     with np.errstate(over="ignore"):  # what overflows is infinite, and refused with the rest
-        return np.ascontiguousarray(array, dtype=np.float32)
+        return np.array(array, dtype=np.float32, order="C")
 
 
 def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector]:

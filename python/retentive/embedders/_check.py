@@ -96,7 +96,10 @@ def checked_query_terms(embedder: Embedder, text: str) -> Steps[tuple[npt.NDArra
 
 
 def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: str) -> npt.NDArray[np.float32]:
-    """Return `vectors` as contiguous float32 after checking them.
+    """Return a contiguous float32 copy of `vectors` after checking them.
+
+    A copy, because an embedder may hand out the same array each time, and what is returned here is kept while it runs
+    again: a batch until its transaction, a query for the next read.
 
     Args:
         vectors: what a callable returned: an array or nested sequences of real numbers.
@@ -114,7 +117,7 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
     if array.shape != expected:
         raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected shape {expected}")
     with np.errstate(over="ignore", invalid="ignore"):
-        checked = np.ascontiguousarray(array, dtype=np.float32)
+        checked = np.array(array, dtype=np.float32, order="C")
     rows = checked.reshape(-1, dimension)
     infinite = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if infinite.size:

@@ -9,6 +9,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from retentive._core import validate_signals
+from retentive._errors import ConfigurationError, InvalidInputError
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = wanted.parse_args(arguments)
     try:
         return _run(options)
-    except (DataError, UsageError) as error:
+    except (DataError, UsageError, ConfigurationError) as error:  # the last of a model that is loaded at first use
         print(f"{wanted.prog}: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
@@ -88,6 +90,10 @@ def _ablated(options: argparse.Namespace) -> Sequence[str]:
     signals = signal_names()
     removable = (*signals, RECENCY)
     _known("--signals", [name for name, _ in options.signals], signals)
+    try:
+        validate_signals(options.signals)
+    except InvalidInputError as error:
+        raise UsageError(f"--signals: {error}") from error
     _known("--ablate", options.ablate or (), removable)
     return () if options.ablate is None else options.ablate or removable
 
@@ -116,15 +122,22 @@ def _peers(options: argparse.Namespace, dataset: Dataset, bases: Sequence[Measur
 
 def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
     tables = markdown(result)
-    print(tables)
     drawing = svg(result)
+    failures: list[str] = []
     for path, text in (
         (options.markdown, f"{tables}\n"),
         (options.plot, drawing),
         (options.json, json.dumps(result, indent=1, ensure_ascii=False) + "\n"),
     ):
-        if path is not None and text is not None:
+        if path is None or text is None:
+            continue
+        try:
             path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            failures.append(f"cannot write {path}: {error.strerror}")
+    print(tables)  # last: whoever reads them may have gone
+    if failures:
+        raise UsageError("; ".join(failures))
 
 
 if __name__ == "__main__":

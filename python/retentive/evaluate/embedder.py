@@ -31,11 +31,10 @@ def embedder_or_pair_for(spec: str, tokenizer: Path | None = None) -> Embedder |
         ValueError: it names none, more than two, or one twice.
     """
     names = [spec] if Path(spec).exists() else spec.split("+")
-    embedders = [embedder_for(name.strip(), tokenizer) for name in names]
     try:
-        return resolve(embedders)
+        return resolve([embedder_for(name.strip(), tokenizer) for name in names])
     except ConfigurationError as error:
-        raise ValueError(f"{spec!r}: {error}; {error.hint}") from error
+        raise ValueError(f"{spec!r}: {error}") from error
 
 
 def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
@@ -51,17 +50,17 @@ def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
     """
     if spec == "static":
         return StaticEmbedder()
-    if match := _HASH.fullmatch(spec):
-        return HashEmbedder(int(match[1])) if match[1] else HashEmbedder()
     if spec.endswith(".npz"):
         if tokenizer is None:
             raise ValueError("token vectors need the tokenizer they belong to: --tokenizer FILE")
         return TokenVectors(Path(spec), tokenizer)
-    if spec in KNOWN or Path(spec).is_dir():
-        try:
+    try:
+        if match := _HASH.fullmatch(spec):
+            return HashEmbedder(int(match[1])) if match[1] else HashEmbedder()
+        if spec in KNOWN or (spec and Path(spec).is_dir()):
             return OnnxEmbedder(spec)
-        except ConfigurationError as error:
-            raise ValueError(f"{error}; {error.hint}") from error
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from error
     raise ValueError(f"there is no embedder {spec!r}, expected {ACCEPTED}")
 
 
@@ -85,11 +84,16 @@ class TokenVectors:
         from tokenizers import Tokenizer
 
         try:
-            with np.load(vectors) as file:
+            with vectors.open("rb") as opened, np.load(opened) as file:
                 self._vectors: npt.NDArray[np.float32] = file["q"].astype(np.float32) * file["scale"][:, None]
             self._tokenizer = Tokenizer.from_str(tokenizer.read_text(encoding="utf-8"))
-        except (OSError, KeyError) as error:
-            raise ValueError(f"cannot read token vectors: {error}") from error
+        except Exception as error:  # tokenizers raises no class of its own
+            raise ValueError(f"cannot read token vectors: {type(error).__name__}: {error}") from error
+        if self._vectors.shape[0] < self._tokenizer.get_vocab_size():
+            raise ValueError(
+                f"{vectors} has {self._vectors.shape[0]} token vectors, but {tokenizer} has "
+                f"{self._tokenizer.get_vocab_size()} tokens: expected one each"
+            )
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.dimension = int(self._vectors.shape[1])

@@ -74,21 +74,25 @@ def check(options: argparse.Namespace) -> None:
     Raises:
         UsageError: an option has a value that cannot be used.
     """
+    taken = {options.data.resolve(): "--data"}
     for name in ("json", "markdown", "plot"):
-        _check_destination(f"--{name}", getattr(options, name))
+        _check_destination(f"--{name}", getattr(options, name), taken)
     if options.plot is not None and len(set(options.budget)) < 2:
         raise UsageError("--plot: recall is drawn against budgets, expected two or more of --budget")
     if options.facts is not None and options.dataset != "locomo":
         raise UsageError(f"--facts: {options.dataset} has no observation lists, expected locomo")
 
 
-def _check_destination(option: str, path: Path | None) -> None:
+def _check_destination(option: str, path: Path | None, taken: dict[Path, str]) -> None:
     if path is None:
         return
     if path.is_dir():
         raise UsageError(f"{option}: {path} is a folder, expected a file name")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent} to write {path.name} into")
+    other = taken.setdefault(path.resolve(), option)
+    if other != option:
+        raise UsageError(f"{option}: {path} is what {other} names, expected a file of its own")
 
 
 def _positive(text: str) -> int:
