@@ -205,3 +205,34 @@ def test_a_third_embedder_takes_what_was_left_too(tmp_path, embedder):
         third = HashEmbedder(32)
         assert db.reembed(third) == db.count()
         assert_all_have(db, third)
+
+
+def test_what_was_left_is_no_obstacle_to_a_calibration(tmp_path, embedder):
+    with (
+        Collection("test", path=tmp_path, embedder=embedder) as db,
+        Collection("test", path=tmp_path, embedder=embedder) as other,
+    ):
+        filled(db)
+        stopped_after_the_swap(db, other)
+    with Collection("test", path=tmp_path, embedder=NEW) as db:
+        turns = db.turns("w")
+        assert db.get([turns[-1].id], vectors=True)[0].vector is None
+        queries = [f"which invoice is row {number}" for number in range(20)]
+        related = [(f"row {number}", turn.id) for number, turn in enumerate(turns)]
+        assert db.calibrate(queries, related=related).related.count == len(queries) + len(turns) - 1
+
+
+def test_progress_does_not_fall_when_memories_are_forgotten_meanwhile(tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        ids = filled(db, 700)
+
+        def embed(batch):
+            if len(batch) == 256:  # what has its new vectors already goes, too
+                db.delete([ids.pop(0) for _ in range(200)])
+            return NEW.embed_documents(batch)
+
+        told = []
+        db.reembed(CallableEmbedder(NEW.name, 96, embed), progress=lambda *pair: told.append(pair))
+        assert db.count() == 300
+        assert_all_have(db)
+        assert_rises_to_the_end_once(told)

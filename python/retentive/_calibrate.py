@@ -115,7 +115,7 @@ class Asking:
             answers = frozenset(() if hit is None else (hit.id, hit.text))
             questions.append(Question(text, vector, answers))
             found = [] if hit is None else self._engine.core.vectors([hit.id])
-            rows += [(vector, parts) for parts in found if parts is not None and len(parts)]
+            rows += [(vector, parts) for parts in found if parts is not None]
         return questions, rows
 
     def resolved(self, pairs: Sequence[tuple[Any, str]], name: str) -> Steps[tuple[list[Question], Rows]]:
@@ -133,8 +133,7 @@ class Asking:
             text, vector = yield from self._query(query, f"{name}[{index}][0]")
             parts = found[second]
             questions.append(Question(text, vector, frozenset((second,))))
-            if parts is None or len(parts):  # else it has none, as a memory written at the very end of a move
-                rows.append((vector, embedded[second] if parts is None else parts))
+            rows.append((vector, embedded[second] if parts is None else parts))
         return questions, rows
 
     def evidence(self, questions: Sequence[Question]) -> list[float]:
