@@ -106,7 +106,7 @@ impl Engine {
 
     /// How many memories have vectors, and how many there are.
     pub fn vectors_progress(&self, interrupt: Interrupt) -> Result<(u64, u64)> {
-        self.read(interrupt, ReadTx::vectors_progress)
+        self.read(interrupt, |tx: &ReadTx| tx.vectors_progress())
     }
 
     /// Stores vectors, made for the models of this epoch, for memories that have none. How many had none, and how many memories there
