@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import ConfigurationError
+from retentive._validate import shown
 from retentive.embedders._callable import checked_name
 from retentive.embedders._folder import ModelFolder, read_folder
 from retentive.embedders._hub import cached_folder
@@ -63,7 +64,7 @@ class OnnxEmbedder:
         ConfigurationError: onnxruntime is missing, the model is not there or of another kind, or pooling or window
             has to be said; `hint` says how.
 
-    A folder is recognised by its own name or the one in its `config.json`, also as `<name>-int8`.
+    A folder is recognised by the name in its `config.json` or its own, also as `<name>-int8`.
     """
 
     def __init__(
@@ -84,6 +85,11 @@ class OnnxEmbedder:
     ) -> None:
         _need("onnxruntime")
         _need("tokenizers")
+        for argument, value in (("file", file), ("query_prefix", query_prefix), ("document_prefix", document_prefix)):
+            if value is not None and not isinstance(value, str):
+                raise ConfigurationError(
+                    f"{argument} is {shown(value)}, expected a string", hint=f"leave {argument} out for the model's own"
+                )
         self._folder = folder = _folder(model, file, download=download)
         known = folder.known
         self._pooling = _pooling(pooling, folder)
