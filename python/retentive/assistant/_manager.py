@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Self
 
-from retentive import _validate
+from retentive import _times, _validate
 from retentive._collection import Collection
 from retentive._errors import ConfigurationError, InvalidInputError
 from retentive.assistant import _facts, _file, _packing, _session
@@ -223,7 +223,8 @@ def _session_id(value: object) -> str:
 def _retention(value: object) -> float | None:
     if value is None or value == math.inf:
         return None
-    return _validate.number("retention_days", value, above=0, expected="days above 0, or None")
+    days = _validate.number("retention_days", value, above=0, expected="days above 0, or None")
+    return days if math.isfinite(days * _times.DAY_US) else None
 
 
 def _opened(

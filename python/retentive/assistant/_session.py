@@ -1,13 +1,14 @@
 """A session in the collection: which of its turns are the conversation, and how they are replaced.
 
-All turns of a session stay in the collection. Where its conversation begins is a document of the collection without
-vectors or words, so nothing but its id finds it.
+All turns of a session stay in the collection. Where its conversation begins is a document of the collection, without
+vectors or words, so that it is near to nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from retentive.assistant._owner import Owner
 
 STATEMENT = "statement"
+START_TEXT = "."
+
+_START_ID = re.compile(r"assistant_[0-9a-f]{32}")
 
 _ATTEMPTS = 5
 
@@ -100,10 +104,11 @@ def hide_before(owner: Owner, edge: int) -> None:
     owner.engine.core.remember([_start_row(owner, start)], _clock.now(), [])
 
 
-def erase_others(owner: Owner, kept: Sequence[Result]) -> int:
-    """Erase the turns of the session that are not `kept`; return how many."""
-    ids = {turn.id for turn in kept}
-    return _erase(owner, [turn.id for turn in all_turns(owner) if turn.id not in ids])
+def erase_others(owner: Owner) -> int:
+    """Erase the turns of the session that are not in its conversation; return how many."""
+    turns = all_turns(owner)  # read first: what is said before the conversation is read is not among them
+    kept = {turn.id for turn in conversation(owner)}
+    return _erase(owner, [turn.id for turn in turns if turn.id not in kept])
 
 
 def replace(owner: Owner, entries: Sequence[Entry], *, only_new: bool = False) -> None:
@@ -193,7 +198,7 @@ def _start(owner: Owner) -> Start:
 def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
     return {
         "id": _start_id(owner),
-        "text": ".",
+        "text": START_TEXT,
         "kind": DOCUMENT,
         "user": None,
         "session": None,
@@ -215,3 +220,8 @@ def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
 def _start_id(owner: Owner) -> str:
     named = json.dumps([owner.user, owner.session]).encode()
     return "assistant_" + hashlib.blake2b(named, digest_size=16).hexdigest()
+
+
+def is_start(document: Result) -> bool:
+    """Return whether a document says where a conversation begins: of any session, `reembed` gives it a vector."""
+    return document.text == START_TEXT and _START_ID.fullmatch(document.id) is not None

@@ -1,0 +1,69 @@
+"""Where an assistant's conversation begins: what is said meanwhile stays, and the note of it is nobody's memory."""
+
+import pytest
+
+from retentive import Collection
+from retentive.assistant import MemoryManager, _session
+from retentive.embedders import HashEmbedder
+
+
+@pytest.fixture
+def speaks_between(monkeypatch):
+    """Have something said each time after a conversation was read."""
+
+    def install(memory):
+        read, said = _session.conversation, []
+
+        def read_then_speak(*arguments):
+            turns = read(*arguments)
+            said.append(memory.conversation.add("user", f"said meanwhile {len(said)}").content)
+            return turns
+
+        monkeypatch.setattr(_session, "conversation", read_then_speak)
+        return said
+
+    yield install
+    monkeypatch.undo()
+
+
+def test_prune_with_forget_erases_nothing_that_is_said_meanwhile(speaks_between):
+    with MemoryManager(embedder=HashEmbedder(64), max_turns=None) as memory:
+        memory.record("user", "said before")
+        said = speaks_between(memory)
+        assert memory.conversation.prune(forget=True) == 0
+        kept = [turn.content for turn in memory.conversation.turns]
+        assert kept == ["said before", *said[: len(kept) - 1]]
+        assert len(kept) > 1
+
+
+def test_prune_counts_only_what_left_the_conversation(speaks_between):
+    with MemoryManager(embedder=HashEmbedder(64)) as memory:
+        speaks_between(memory)
+        assert memory.conversation.prune() == 0
+
+
+def test_semantic_search_finds_no_beginning_of_a_conversation_after_reembed():
+    with Collection("app", embedder=HashEmbedder(64)) as db:
+        memories = [MemoryManager(f"s{number}", collection=db) for number in range(5)]
+        for memory in memories:
+            memory.record("user", "my dog is called Rex")
+            _session.hide_before(memory._owner, 0)
+        memories[0].semantic.add("dogs bark", "dogs")
+        db.reembed(HashEmbedder(32))
+        found = memories[0].semantic.search("so .", k=6, max_distance=None)
+        assert sorted(hit.text for hit in found) == ["dogs bark", "my dog is called Rex"]
+        assert [hit.id for hit in memories[0].semantic.search("dogs bark", k=1, max_distance=None)] == ["dogs"]
+
+
+def test_document_may_be_a_full_stop():
+    with MemoryManager(embedder=HashEmbedder(64)) as memory:
+        memory.semantic.add(".", "assistant_stop")
+        assert [hit.id for hit in memory.semantic.search("stop", max_distance=None)] in ([], ["assistant_stop"])
+
+
+@pytest.mark.parametrize("days", [1e10, 1e300])
+def test_retention_of_any_length_keeps_all(days):
+    with MemoryManager(embedder=HashEmbedder(64), retention_days=days) as memory:
+        memory.record("user", "hello")
+        assert memory.conversation.prune() == 0
+        assert len(memory.conversation) == 1
