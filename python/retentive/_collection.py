@@ -405,7 +405,7 @@ class Collection(Conversation, CollectionTwins):
 
         Args:
             queries: questions that the collection has an answer to, as texts or vectors `[d]`. Each is related to its
-                best hit, and unrelated to 25 others of 256 texts of the collection.
+                best hit, and unrelated to 25 others of 256 texts of the collection. What is repeated counts once.
             related: pairs of a query and the text that answers it, or that text's id.
             unrelated: pairs that have nothing to do with each other, in place of those above.
 
