@@ -42,6 +42,36 @@ def test_prune_counts_only_what_left_the_conversation(speaks_between):
         assert memory.conversation.prune() == 0
 
 
+def test_load_hides_nothing_that_is_said_meanwhile(speaks_between, tmp_path):
+    with MemoryManager(embedder=HashEmbedder(64), max_turns=None) as memory:
+        memory.record("user", "said before")
+        file = memory.conversation.save(tmp_path / "session.json")
+        said = speaks_between(memory)
+        memory.conversation.load(file)
+        kept = [turn.content for turn in memory.conversation.turns]
+        assert kept == [said[0], "said before", *said[1 : len(kept) - 1]]
+
+
+def test_prune_while_another_process_loads_brings_nothing_back(tmp_path, monkeypatch):
+    with MemoryManager(embedder=HashEmbedder(64), max_turns=2) as memory:
+        for number in range(5):
+            memory.record("user", f"number {number}")
+        file = memory.conversation.save(tmp_path / "session.json")
+        (tmp_path / "empty.json").write_text("[]")
+        row = _session._start_row
+
+        def load_before_it_is_written(*arguments, **options):
+            monkeypatch.undo()
+            memory.conversation.load(tmp_path / "empty.json")
+            return row(*arguments, **options)
+
+        monkeypatch.setattr(_session, "_start_row", load_before_it_is_written)
+        _session.hide_before(memory._owner, 0)
+        assert memory.conversation.turns == []
+        memory.conversation.load(file)
+        assert [turn.content for turn in memory.conversation.turns] == ["number 3", "number 4"]
+
+
 def test_semantic_search_finds_no_beginning_of_a_conversation_after_reembed():
     with Collection("app", embedder=HashEmbedder(64)) as db:
         memories = [MemoryManager(f"s{number}", collection=db) for number in range(5)]
