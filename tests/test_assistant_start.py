@@ -97,3 +97,15 @@ def test_retention_of_any_length_keeps_all(days):
         memory.record("user", "hello")
         assert memory.conversation.prune() == 0
         assert len(memory.conversation) == 1
+
+
+def test_collections_in_one_folder_do_not_share_the_files_of_their_sessions(tmp_path, embedder):
+    names = ["hr", "support", "a" * 100, "a" * 99, "assistant"]
+    files = set()
+    for name in names:
+        with Collection(name, tmp_path, embedder=embedder) as db:
+            memory = MemoryManager("s" * 200, user="u" * 200, collection=db)
+            assert len(memory.conversation) == 0
+            memory.record("user", f"said to {name}")
+            files.add(memory.checkpoint())
+    assert len(files) == len(names)

@@ -45,7 +45,8 @@ class MemoryManager:
         user: who owns facts and statements, in every session. None: they are the session's own.
         embedder: `"static"` for the model in the package, or any `Embedder`.
         token_counter: `str -> int`, for the budget; None for the built-in estimate.
-        collection: one that is open already, in place of `path`, `embedder` and `token_counter`; it stays open.
+        collection: one that is open already, in place of `path`, `embedder` and `token_counter`; it stays open. The
+            file of the session is beside it, `session_<id>+<name>.json`, since a folder may have many collections.
 
     Attributes:
         conversation: the newest turns.
@@ -88,8 +89,7 @@ class MemoryManager:
         else:
             _check_shared(collection, path=path, embedder=embedder, token_counter=token_counter)
         self._owner = Owner(collection, session, user, max_turns)
-        file = None if collection.path is None else collection.path.parent / _file.file_name(session, user)
-        self._file = file
+        self._file = file = _checkpoint(collection, session, user)
         self.conversation = Conversation(self._owner, retention_days, file)
         self.facts = Facts(self._owner)
         self.semantic = Semantic(self._owner)
@@ -218,6 +218,14 @@ def _session_id(value: object) -> str:
     except InvalidInputError as error:
         error.args = (f"session_id is {_validate.shown(value)}: {error}",)
         raise
+
+
+def _checkpoint(collection: Collection, session: str, user: str | None) -> Path | None:
+    if collection.path is None:
+        return None
+    # A folder has one collection of this name, and any number of others.
+    name = None if collection.name == COLLECTION else collection.name
+    return collection.path.parent / _file.file_name(session, user, name)
 
 
 def _retention(value: object) -> float | None:
