@@ -424,7 +424,7 @@ class Collection(Conversation, CollectionTwins):
             >>> from retentive.embedders import HashEmbedder
             >>> db = Collection("docs", embedder=HashEmbedder(64))
             >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
-            >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
+            >>> db.calibrate(f"what about note {number}?" for number in range(30)).enough
             True
             >>> db.uncalibrate()
             True
