@@ -405,7 +405,7 @@ class Collection(Conversation, CollectionTwins):
 
         Args:
             queries: questions that the collection has an answer to, as texts or vectors `[d]`. Each is related to its
-                best hit, and unrelated to 25 others of 256 texts of the collection.
+                best hit, and unrelated to 25 others of 256 texts of the collection. What is repeated counts once.
             related: pairs of a query and the text that answers it, or that text's id.
             unrelated: pairs that have nothing to do with each other, in place of those above.
 
@@ -424,7 +424,7 @@ class Collection(Conversation, CollectionTwins):
             >>> from retentive.embedders import HashEmbedder
             >>> db = Collection("docs", embedder=HashEmbedder(64))
             >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
-            >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
+            >>> db.calibrate(f"what about note {number}?" for number in range(30)).enough
             True
             >>> db.uncalibrate()
             True

@@ -424,6 +424,7 @@ class Conversation(ConversationTwins):
         Raises:
             SummarizeError: the summarizer raised or returned something else; `.report` says what was done before.
             ConflictError: the turns kept changing meanwhile.
+            KeyboardInterrupt: Ctrl-C. As on every exception from the first batch on, `.report` says what was done.
 
         Examples:
             >>> from retentive import Collection

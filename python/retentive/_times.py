@@ -81,7 +81,7 @@ def before(older_than: object, now: int) -> int | None:
     if isinstance(older_than, datetime | str):
         return instant("older_than", older_than)
     days = _validate.number("older_than", older_than, at_least=0, expected="days, a datetime or an ISO 8601 string")
-    return max(round(now - days * DAY_US), -_LAST)
+    return round(max(now - days * DAY_US, -_LAST))
 
 
 def ttl_days(value: object, name: str = "ttl_days") -> float | None:

@@ -223,7 +223,7 @@ class ConversationMemory(Conversation):
             "recency_weight": self.recency_weight,
             "feedback_weight": self.feedback_weight,
             "feedback_half_life_days": self.feedback_half_life_days,
-            "sitting_gap_us": min(round(self.sitting_gap_hours * _times.HOUR_US), _validate.MAX_INT),
+            "sitting_gap_us": round(min(self.sitting_gap_hours * _times.HOUR_US, _validate.MAX_INT)),
             "recall_roles": self.recall_roles,
             "recall_min_words": self.recall_min_words,
             "max_turns": self.max_turns,
