@@ -27,8 +27,8 @@ def fill(db):
     db.feedback(ids[2], "useful")
     db.feedback(ids[3], "corrected", correction="no, the other one")
     db.feedback(ids[4], "dead_end")
-    db.add(["a document", "another one"], ids=["d1", "d2"], metadata={"n": 1})
-    db.add("a document, changed", ids="d1", on_conflict="replace")
+    db.add(["a document", "another one"], ids=["d1", "d2"], metadata=[{"n": 1}, {}])
+    db.add(["a document, changed"], ids=["d1"])
     db.consolidate("s", lambda turns: [f"a fact of {len(turns)}"], user="u", keep_recent=4, batch_turns=3, delete=False)
     db.forget(ids=[ids[8]], user="u")
     db.expire()
@@ -55,17 +55,17 @@ def test_a_collection_is_clean_after_everything_it_can_do(filled):
 
 
 def test_an_empty_collection_is_clean(db):
-    assert db.verify() == Report({"origin": 1, "meta": 1, "tombstone": 0, "model": 1}, ())
+    assert db.verify() == Report({"origin": 1, "meta": 1, "tombstone": 0}, ())
 
 
 def test_it_is_clean_through_a_move_to_other_vectors(filled):
     class Tired(HashEmbedder):
-        calls = 0
+        texts = 0
 
         def embed_documents(self, texts):
-            if self.calls == 1:
+            self.texts += len(texts)
+            if self.texts > 300:
                 raise OSError("tired")
-            self.calls += 1
             return super().embed_documents(texts)
 
     filled.remember_many([{"text": f"number {i}", "session": "many"} for i in range(300)])
@@ -107,11 +107,11 @@ DAMAGES = {
     "UPDATE memory SET scope = scope + 1 WHERE seq = 3": ("checksum", "memory", 3),
     "UPDATE content SET body = zeroblob(length(body)) WHERE seq = 3": ("checksum", "content", 3),
     "UPDATE content SET head = x'0102030405060708090a' WHERE seq = 3": ("checksum", "content", 3),
-    "UPDATE vector SET data = x'00' || substr(data, 2) WHERE vid = 2": ("checksum", "vector", 2),
+    "UPDATE vector SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE vid = 2": ("checksum", "vector", 2),
     "UPDATE vector SET part = 1 WHERE vid = 2": ("checksum", "vector", 2),
     "UPDATE feedback SET outcome = 2 WHERE id = 1": ("checksum", "feedback", 1),
     "UPDATE scope SET next_turn = 99 WHERE id = 2": ("checksum", "scope", 2),
-    "UPDATE names SET data = substr(data, 1, 9) || 'x' WHERE scope = 2": ("checksum", "names", 2),
+    "UPDATE names SET data = CAST(substr(data, 1, 9) || x'78' AS BLOB) WHERE scope = 2": ("checksum", "names", 2),
     "UPDATE names SET data = zeroblob(length(data)) WHERE scope = 2": ("missing", "names", 2),
     "UPDATE model SET dimension = 65": ("checksum", "model", 1),
     "DELETE FROM memory WHERE seq = 1": ("not erased", "content", 1),
@@ -187,8 +187,8 @@ LONG = """
 import signal
 db = opened()
 db.remember_many([{"text": f"number {i} of a long list", "session": f"s{i % 50}"} for i in range(20_000)])
-tell("filled")
 try:
+    tell("filled")
     while True:
         db.verify()
 except KeyboardInterrupt:

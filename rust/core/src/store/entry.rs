@@ -41,7 +41,8 @@ impl Entry {
     /// As [`Self::read`], where the columns begin at `first`.
     pub(super) fn read_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let key: Option<i64> = row.get(first + 8)?;
-        let small = |index: usize| row.get::<_, i64>(first + index).map(|number| u8::try_from(number).unwrap_or(u8::MAX));
+        let small =
+            |index: usize| row.get::<_, i64>(first + index).map(|number| u8::try_from(number).unwrap_or(u8::MAX));
         let kind = Kind::from_code(small(4)?);
         let judge = Judge::from_code(small(17)?);
         let (Some(kind), Some(judge)) = (kind, judge) else { return Ok(None) };
@@ -64,7 +65,14 @@ impl Entry {
             cited: row.get::<_, i64>(first + 18)? != 0,
             rev: row.get(first + 20)?,
         };
-        let entry = Self { head, id: row.get(first + 1)?, key, vid: row.get(first + 9)?, parts: row.get(first + 10)?, feedbacks: row.get(first + 19)? };
+        let entry = Self {
+            head,
+            id: row.get(first + 1)?,
+            key,
+            vid: row.get(first + 9)?,
+            parts: row.get(first + 10)?,
+            feedbacks: row.get(first + 19)?,
+        };
         Ok((entry.sum() == row.get::<_, i64>(first + 21)?).then_some(entry))
     }
 

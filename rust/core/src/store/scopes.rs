@@ -8,7 +8,8 @@ use super::read::ReadTx;
 use super::rows::{OwnerRef, Owners, Scope};
 use crate::error::{Error, Result};
 
-pub(super) const COLUMNS: &str = "id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below, sum";
+pub(super) const COLUMNS: &str =
+    "id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below, sum";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScopeRow {

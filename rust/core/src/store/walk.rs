@@ -23,8 +23,9 @@ pub(super) enum Visit<'a> {
 /// The file says something that cannot be: another row may be right.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as Sql;
-    let damaged =
-        |code: ErrorCode| matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure);
+    let damaged = |code: ErrorCode| {
+        matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure)
+    };
     match error {
         Sql::SqliteFailure(failure, _) => damaged(failure.code),
         Sql::SqlInputError { error, .. } => damaged(error.code),
@@ -43,8 +44,10 @@ pub(super) fn walk<E: From<rusqlite::Error>>(
     each: &mut dyn FnMut(Visit<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let Table { name, key, columns } = table;
-    let mut rest = sql.prepare_cached(&format!("SELECT {key}, {columns} FROM {name} m WHERE {key} >= ?1 ORDER BY {key}"))?;
-    let mut first = sql.prepare_cached(&format!("SELECT {key}, {columns} FROM {name} m WHERE {key} >= ?1 ORDER BY {key} LIMIT 1"))?;
+    let mut rest =
+        sql.prepare_cached(&format!("SELECT {key}, {columns} FROM {name} m WHERE {key} >= ?1 ORDER BY {key}"))?;
+    let mut first =
+        sql.prepare_cached(&format!("SELECT {key}, {columns} FROM {name} m WHERE {key} >= ?1 ORDER BY {key} LIMIT 1"))?;
     let mut next = Some(i64::MIN);
     while let Some(from) = next {
         next = None;

@@ -51,7 +51,8 @@ impl Verifier<'_, '_> {
             return Ok(None);
         }
         let hash_key = self.tx.hash_key();
-        let same = hash_key.id(&decoded.id) == entry.id && decoded.key.as_deref().map(|key| hash_key.key(key)) == entry.key;
+        let same =
+            hash_key.id(&decoded.id) == entry.id && decoded.key.as_deref().map(|key| hash_key.key(key)) == entry.key;
         self.expect(same, Fault::Number, row_of("content", seq, seq), "its id or key is not the one that is indexed");
         for id in &decoded.consolidated_from {
             let Some(Some(turn)) = Self::known(self.tx.find_entry(id))? else { continue };

@@ -130,7 +130,9 @@ impl Verifier<'_, '_> {
         let ids = Self::known(self.tx.numbers("SELECT id FROM model ORDER BY id", []))?.unwrap_or_default();
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            found.extend(self.number("SELECT dimension FROM model WHERE id = ?1", [id])?.map(|dimension| (id, dimension)));
+            found.extend(
+                self.number("SELECT dimension FROM model WHERE id = ?1", [id])?.map(|dimension| (id, dimension)),
+            );
         }
         Ok(found)
     }
