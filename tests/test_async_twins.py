@@ -129,6 +129,7 @@ CALLS = [
     ("forget", "s", ("turn",), 1.0),
     ("stats",),
     ("verify",),
+    ("compact",),
     ("warmup",),
     ("delete", ["nothing"]),
     ("get", ["nothing"], True),

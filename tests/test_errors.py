@@ -148,6 +148,7 @@ CALLS = {
     "uncalibrate": lambda db: db.uncalibrate(),
     "stats": lambda db: db.stats(),
     "verify": lambda db: db.verify(),
+    "compact": lambda db: db.compact(),
     "warmup": lambda db: db.warmup(),
 }
 

@@ -467,6 +467,29 @@ class Collection(Conversation, CollectionTwins):
         """
         return report(self._engine.core.verify())
 
+    def compact(self) -> int:
+        """Give back the space of what was erased or re-embedded; return how many bytes the file became smaller.
+
+        The file is written anew, without what was overwritten in it, and replaced in one transaction: a kill, a full
+        disk or Ctrl-C leaves the old one whole. Needs about twice the new file's size of free space in its folder. All
+        processes keep it open: readers go on, writers wait, other processes' at most their `busy_timeout_s`.
+
+        Raises:
+            BusyError: somebody kept reading or writing for `busy_timeout_s`; nothing was changed.
+            FullError: the disk is full; nothing was changed.
+            StoreError: the collection is read-only.
+
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> ids = db.remember_many([{"text": f"number {i}", "session": "u42"} for i in range(100)])
+            >>> db.forget("u42")
+            100
+            >>> db.compact() > 0
+            True
+        """
+        return self._engine.core.compact()
+
     def warmup(self) -> None:
         """Load the embedder's model and the index, so that the first call need not."""
         return self._run(_opening.warmup(self._engine))

@@ -166,6 +166,10 @@ class CollectionTwins:
         """Do what `verify` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).verify)
 
+    async def acompact(self) -> int:
+        """Do what `compact` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).compact)
+
     async def awarmup(self) -> None:
         """Do what `warmup` does, without blocking the event loop."""
         await self._engine.pool.call(_blocking(self).warmup)

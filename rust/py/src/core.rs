@@ -30,7 +30,7 @@ fn durability(name: &str) -> Result<Durability> {
     }
 }
 
-fn entropy(bytes: &[u8]) -> Result<[u8; 32]> {
+pub fn entropy(bytes: &[u8]) -> Result<[u8; 32]> {
     bytes.try_into().map_err(|_| Error::invalid(format!("entropy must be 32 bytes, got {}", bytes.len())))
 }
 
@@ -360,6 +360,10 @@ impl Core {
 
     fn verify(&self, py: Python<'_>) -> PyResult<Found> {
         call(py, |interrupt| self.0.verify(interrupt)).map(found)
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<u64> {
+        call(py, |interrupt| self.0.compact(interrupt))
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! `stats`, `verify` and `warmup`.
+//! `stats`, `verify`, `compact` and `warmup`.
 use super::Engine;
 use super::request::Stat;
 use crate::error::Result;
@@ -45,6 +45,11 @@ impl Engine {
     /// Reads everything and lists what is wrong with it.
     pub fn verify(&self, interrupt: Interrupt) -> Result<Report> {
         self.store.verify(interrupt)
+    }
+
+    /// Gives the space of what was erased back; bytes.
+    pub fn compact(&self, interrupt: Interrupt) -> Result<u64> {
+        self.store.compact(interrupt)
     }
 
     /// Loads partitions ahead of the first read, until the cache is full.

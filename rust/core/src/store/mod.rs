@@ -4,6 +4,7 @@
 mod aside;
 mod calibration;
 mod codec;
+mod compact;
 mod entry;
 mod erase;
 mod fault;
@@ -15,6 +16,7 @@ mod open;
 mod patience;
 mod read;
 mod rows;
+mod salvage;
 mod schema;
 mod scopes;
 mod shared;
@@ -34,6 +36,7 @@ pub use rows::{
     Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
     Stats,
 };
+pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
 pub use sqlite::Durability;
 pub use verify::{Fault, Problem, Report};
@@ -128,6 +131,13 @@ impl Store {
             Err(Error::Corrupt { message, .. }) => Ok(Report::unreadable(message)),
             other => other,
         }
+    }
+
+    /// Writes the file anew without what was erased from it; bytes given back. Ctrl-C, a full disk and a crash leave it as it was.
+    /// Busy: somebody kept reading or writing. The caller holds no lock.
+    pub fn compact(&self, interrupt: Interrupt<'_>) -> Result<u64> {
+        let _inside = gate::enter();
+        aside::aside(interrupt, |stop| self.shared.compact(stop))
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.
