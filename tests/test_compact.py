@@ -1,13 +1,12 @@
 """`compact`: the file becomes smaller, everything in it stays, and whoever else has it open goes on."""
 
-import os
 import signal
 import sqlite3
 import threading
 
 import pytest
 
-from retentive import ANY, BusyError, Collection, FullError, StoreError
+from retentive import ANY, BusyError, Collection, StoreError
 from retentive.embedders import HashEmbedder
 
 
@@ -47,7 +46,7 @@ def test_it_gives_space_back_and_keeps_everything(tmp_path, embedder, in_memory)
         assert db.verify().ok, db.verify().problems
         assert db.compact() <= 8 * 4_096  # nothing is left to give back but what the last write made loose
     if not in_memory:
-        assert os.listdir(tmp_path) == ["test.db"]
+        assert [found.name for found in tmp_path.iterdir()] == ["test.db"]
         with Collection("test", path=tmp_path, embedder=embedder) as db:
             assert db.verify().ok
             assert before.items() <= texts(db).items()
@@ -113,9 +112,9 @@ def test_writers_and_readers_of_this_process_go_on(db):
     def use(name):
         try:
             while not stop.is_set():
-                id = db.remember("something to say", session=name)
-                assert db.get_one(id).text == "something to say"
-                db.delete([id])
+                stored = db.remember("something to say", session=name)
+                assert db.get_one(stored).text == "something to say"
+                db.delete([stored])
         except Exception as error:
             errors.append(error)
             raise
@@ -209,10 +208,10 @@ while True:
 
 
 def test_a_kill_at_any_moment_leaves_the_file_whole(start, tmp_path, embedder):
-    for round in range(6):
+    for attempt in range(6):
         child = start(KILLED)
         assert child.stdout.readline() == "1500\n"
-        threading.Event().wait(0.02 + 0.03 * round)
+        threading.Event().wait(0.02 + 0.03 * attempt)
         child.kill()
         child.communicate()
         with Collection("test", path=tmp_path, embedder=embedder) as db:
@@ -220,7 +219,7 @@ def test_a_kill_at_any_moment_leaves_the_file_whole(start, tmp_path, embedder):
             report = db.verify()
             assert report.ok, report.problems
             assert db.count() == 1_500
-    left = [name for name in os.listdir(tmp_path) if os.path.getsize(tmp_path / name)]
+    left = [found.name for found in tmp_path.iterdir() if found.stat().st_size]
     assert left == ["test.db"]
 
 

@@ -32,8 +32,8 @@ class Problem:
 
     def __str__(self) -> str:
         row = "" if self.row is None else f" row {self.row}"
-        id = "" if self.id is None else f" ({self.id})"
-        return f"{self.table}{row}{id}: {self.kind}: {self.what}"
+        memory = "" if self.id is None else f" ({self.id})"
+        return f"{self.table}{row}{memory}: {self.kind}: {self.what}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

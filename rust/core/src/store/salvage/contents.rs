@@ -257,12 +257,12 @@ impl Salvage<'_> {
         for (seq, saved) in &mut self.memories {
             if saved.vectors[0] != saved.entry.parts {
                 saved.entry.parts = 0;
-                without.push((*seq, saved.id.clone()));
+                without.push((saved.entry.vid, saved.id.clone()));
             }
         }
-        for (seq, id) in without.into_iter().filter(|(_, id)| id.is_some()) {
+        for (vid, id) in without {
             let what = "the memory is saved without its vectors: it is found by its words until the next reembed()";
-            self.lose(Fault::Missing, "vector", seq, id, what);
+            self.lose(Fault::Missing, "vector", vid, id, what);
         }
         let memories = &self.memories;
         let whole = |seq: &Seq, place: &Place| memories.get(seq).is_some_and(|saved| saved.vectors[1] == place.parts);
@@ -277,7 +277,7 @@ impl Salvage<'_> {
             let (seq, outcome, ts, sum): (Seq, i64, i64, i64) = (seq, outcome, ts, sum);
             let valid = u8::try_from(outcome).ok().and_then(Outcome::from_code).is_some();
             let whole = valid && sum == feedback_sum(seq, outcome, ts);
-            let Some(saved) = salvage.memories.get_mut(&seq).filter(|saved| whole && saved.id.is_some()) else {
+            let Some(saved) = salvage.memories.get_mut(&seq).filter(|_| whole) else {
                 return Ok(());
             };
             saved.feedbacks += 1;

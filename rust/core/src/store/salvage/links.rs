@@ -8,14 +8,17 @@ use crate::store::rows::Seq;
 use crate::store::verify::Fault;
 
 impl Salvage<'_> {
-    /// Memories whose content was not found at all, and feedback that was not.
-    pub(super) fn drop_incomplete(&mut self) {
+    /// Memories whose content was not found at all.
+    pub(super) fn drop_without_content(&mut self) {
         let lost: Vec<Seq> =
             self.memories.iter().filter(|(_, saved)| saved.id.is_none()).map(|(seq, _)| *seq).collect();
         for seq in lost {
             self.lose_entry(seq);
             self.lose(Fault::Missing, "content", seq, None, "the content cannot be read; the memory is lost");
         }
+    }
+
+    pub(super) fn count_feedback(&mut self) {
         let mut short = Vec::new();
         for (seq, saved) in &mut self.memories {
             let missing = saved.entry.feedbacks - saved.feedbacks;
@@ -25,7 +28,7 @@ impl Salvage<'_> {
             }
         }
         for (seq, id, missing) in short {
-            self.lose(Fault::Count, "feedback", seq, id, format!("{missing} of its feedback are lost"));
+            self.lose(Fault::Count, "memory", seq, id, format!("{missing} of its feedback are lost"));
         }
     }
 

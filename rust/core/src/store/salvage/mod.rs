@@ -156,10 +156,11 @@ impl<'a> Salvage<'a> {
     fn run(mut self) -> Result<Report> {
         self.read_memories()?;
         self.save_contents()?;
+        self.drop_without_content();
         self.save_models()?;
         self.save_vectors()?;
         self.save_feedback()?;
-        self.drop_incomplete();
+        self.count_feedback();
         self.close_chains();
         self.save_memories()?;
         self.save_scopes()?;
