@@ -13,7 +13,7 @@ import pytest
 from retentive import ANY, KINDS, Collection, HashEmbedder
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
-READS = 1_000_000 if SOAK else 4_000
+READS = 1_000_000 if SOAK else 3_000
 QUERY = "apple pie recipe"
 LONG = "x" * 65_535
 
