@@ -73,7 +73,7 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
         # No text: what the judge raised may quote one.
         cause = type(error.__cause__).__name__ if error.__cause__ else "a bad answer"
         logger.warning(
-            "the judge %s failed (%s) on %s: stored, nothing superseded", callable_name(judge), cause, memory["id"]
+            "the judge %s failed (%s) on %r: stored, nothing superseded", callable_name(judge), cause, memory["id"]
         )
         memory["judge"] = FAILED
         return
