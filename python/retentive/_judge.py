@@ -108,4 +108,6 @@ def _listed(returned: object) -> list[object] | None:
 
 
 def _is_bool(value: object) -> bool:
-    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"  # numpy's
+    if isinstance(value, bool):
+        return True
+    return getattr(getattr(value, "dtype", None), "kind", "") == "b" and getattr(value, "shape", None) == ()  # numpy's

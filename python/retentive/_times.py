@@ -93,7 +93,7 @@ def ttl_days(value: object, name: str = "ttl_days") -> float | None:
     if value is None:
         return None
     expected = "days above 0 or float('inf')"
-    if value == math.inf and not isinstance(value, bool):
+    if isinstance(value, float) and value == math.inf:
         return math.inf
     return _validate.number(name, value, above=0, expected=expected)
 

@@ -221,7 +221,7 @@ def _session_id(value: object) -> str:
 
 
 def _retention(value: object) -> float | None:
-    if value is None or value == math.inf:
+    if value is None or (isinstance(value, float) and value == math.inf):
         return None
     return _validate.number("retention_days", value, above=0, expected="days above 0, or None")
 
