@@ -120,6 +120,9 @@ def _signals(name: str, value: object) -> Mapping[str, float]:
     return MappingProxyType(weights)
 
 
+_LONGEST_GAP_HOURS = 24 * 366 * 10_000  # the whole calendar
+
+
 class ConversationMemory(Conversation):
     """The settings by which a collection remembers and recalls, and its verbs with these settings.
 
@@ -223,9 +226,9 @@ class ConversationMemory(Conversation):
             "recency_weight": self.recency_weight,
             "feedback_weight": self.feedback_weight,
             "feedback_half_life_days": self.feedback_half_life_days,
-            "sitting_gap_us": min(round(self.sitting_gap_hours * _times.HOUR_US), _validate.MAX_INT),
+            "sitting_gap_us": round(min(self.sitting_gap_hours, _LONGEST_GAP_HOURS) * _times.HOUR_US),
             "recall_roles": self.recall_roles,
-            "recall_min_words": self.recall_min_words,
+            "recall_min_words": min(self.recall_min_words, _validate.MAX_TEXT_BYTES),  # no text has more words
             "max_turns": self.max_turns,
             "signals": dict(self.signals),
             "dense_weights": dense_weights,
