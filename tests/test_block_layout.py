@@ -138,6 +138,7 @@ def packed(results):
     return [shown(result.excerpt or result.text) for result in results]
 
 
+@pytest.mark.soak
 @settings(
     max_examples=5_000 if SOAK else 60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
 )
@@ -172,6 +173,7 @@ def check(block):
     assert not set(DIRECTIONS) & set(block.text)
 
 
+@pytest.mark.soak
 @settings(
     max_examples=5_000 if SOAK else 60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
 )
@@ -234,6 +236,7 @@ def test_a_message_of_somebody_whose_name_reads_as_a_role_starts_with_the_role_t
 # ---- the assistant's block
 
 
+@pytest.mark.soak
 @settings(
     max_examples=5_000 if SOAK else 40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
 )
@@ -259,6 +262,7 @@ def test_an_assistants_lines_read_back_are_the_turns(said):
         assert letters(SPEAKER.fullmatch(item)["speaker"]) in (letters(role.replace(":", "").upper()), "NOTE")
 
 
+@pytest.mark.soak
 @settings(
     max_examples=2_000 if SOAK else 25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
 )

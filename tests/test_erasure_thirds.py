@@ -140,6 +140,7 @@ def marks(tmp_path):
     return marks
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, seed):
     stored = Marked(db, marks, random.Random(seed))

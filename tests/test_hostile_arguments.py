@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from retentive import ANY, Collection, ConversationMemory, HashEmbedder, InvalidInputError, RetentiveError
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+# A long string that is drawn has a long repr, of which hypothesis warns.
+pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 SEQUENCES = 20_000 if SOAK else 200
 
 strings = st.one_of(
@@ -152,6 +154,8 @@ METHODS = {
     "clear": {},
     "users": {},
     "stats": {},
+    "calibrate": {"queries": ids, "related": values, "unrelated": values},
+    "uncalibrate": {},
 }
 REQUIRED = {
     "remember": {"text"},
@@ -225,6 +229,7 @@ def outcome(call):
     assert len(str(error)) < 2_000
 
 
+@pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(calls())
 def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
@@ -239,6 +244,7 @@ def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
         assert db.count() == len(db.search(limit=10_000, user=ANY))
 
 
+@pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(new_settings(), strings)
 def test_any_settings_are_taken_or_refused_with_a_typed_error(chosen, text):
@@ -267,6 +273,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(st.one_of(st.just("c"), values), options())
 def test_any_options_open_a_collection_or_are_refused_with_a_typed_error(name, options):

@@ -56,7 +56,7 @@ def test_budget_smaller_than_any_turn_is_no_error(kitchen, budget):
     assert len(kitchen.search("apple", token_budget=budget)) == 1
 
 
-def test_context_of_a_session_of_50_000_turns_costs_what_its_index_does_not_what_its_history_does(tmp_path, embedder):
+def test_last_turns_of_50_000_cost_what_those_of_500_do(tmp_path, embedder):
     """The part that reads from the file, the last turns, is as fast as in a session of 500."""
     vectors = np.random.default_rng(1).normal(size=(64, 64)).astype(np.float32)
     with Collection("c", tmp_path, embedder=embedder) as db:

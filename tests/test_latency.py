@@ -3,6 +3,8 @@
 import os
 import time
 
+import pytest
+
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
 
 FIRST_RECALLS = """
@@ -49,6 +51,7 @@ def latencies(db, count):
     return sorted(times)
 
 
+@pytest.mark.soak
 def test_a_reader_does_not_wait_for_a_bulk_writer_elsewhere(db, start):
     """The median in the suite, whose machine may be busy; the 99th percentile by `RETENTIVE_SOAK=1`."""
     db.remember_many([{"text": f"turn number {i}", "session": "s"} for i in range(500)])
