@@ -258,3 +258,47 @@ def test_the_first_such_call_after_a_read_elsewhere_ended_completes_the_erasure(
         assert reader.stdout.readline() == "done\n"
         FIRST_CALLS[call](db)
         assert marks() == {}
+
+
+STORED = """
+import json, sqlite3, sys
+
+held = sqlite3.connect(f"{sys.argv[1]}/test.db")
+columns = {"content": ("head", "body"), "vector": ("data",), "names": ("data",)}
+queries = [f"SELECT {name} FROM {table}" for table, names in columns.items() for name in names]
+rows = [blob for query in queries for (blob,) in held.execute(query)]
+slices = {row[at : at + 12].hex() for row in rows for at in range(0, len(row) - 11)}
+print(json.dumps(sorted(part for part in slices if part.count("0") < 12)))
+"""
+
+SLICES = """
+import json, os, sys
+
+wanted = {bytes.fromhex(part) for part in json.load(sys.stdin)}
+found = set()
+for name in os.listdir(sys.argv[1]):
+    if name.startswith("test.db"):
+        content = open(f"{sys.argv[1]}/{name}", "rb").read()
+        found.update(wanted.intersection(content[at : at + 12] for at in range(len(content) - 11)))
+print(json.dumps(sorted(part.hex() for part in found)))
+"""
+
+
+def test_no_twelve_bytes_of_a_row_that_went_are_left_of_terms_and_checksums_neither(db, tmp_path):
+    """Whatever a row holds, and however: what is in the rows before and not after is in no file."""
+
+    def told(code, given=None):
+        command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=60, input=given)
+        return set(json.loads(done.stdout))
+
+    db.remember_many([memory(number, session=mark("s", number % 10)) for number in range(120)])
+    db.remember_many([memory(number, key=mark("k", number), kind="fact", user="u") for number in range(120, 160)])
+    db.remember_many([{"text": f"what stays {number} of it", "session": "stays"} for number in range(50)])
+    before = told(STORED)
+    assert db.forget(user="u", kinds=KINDS) == 40
+    assert sum(db.forget(mark("s", at)) for at in range(10)) == 120
+    went = before - told(STORED)
+    assert len(went) > 10_000
+    assert told(SLICES, json.dumps(sorted(went)).encode()) == set()
+    assert told(SLICES, json.dumps(sorted(before - went)).encode()) == before - went
