@@ -27,7 +27,7 @@ strings = st.one_of(
         ["\n", "_vx_kind", "$ne", "turn", "fact", "pinned", "hybrid", "lexical", "useful", "auto", "mem_0"]
     ),
     st.text(max_size=12),
-    st.sampled_from([257, 1_025, 70_000]).map(lambda length: "a" * length),
+    st.sampled_from([257, 1_025]).map(lambda length: "a" * length),
     st.text(st.characters(codec=None), max_size=6),  # surrogates too
 )
 numbers = st.one_of(
@@ -106,10 +106,11 @@ vectors = st.one_of(
 kinds = st.one_of(st.lists(st.sampled_from(["turn", "fact", "pinned"]), max_size=3), values)
 ids = st.one_of(st.lists(strings, max_size=3), values)
 
-TEXT = {"text": strings, "session": strings, "user": strings}
+names = st.one_of(strings, st.just(70_000).map(lambda length: "a" * length))
+TEXT = {"text": names, "session": names, "user": names}
 MEMORY = TEXT | {"role": strings, "turn": numbers, "timestamp": times, "pinned": numbers, "kind": strings}
 MEMORY |= {"metadata": metadata, "id": strings, "ttl_days": numbers, "check": numbers, "key": strings, "name": strings}
-SCOPE = {"session": strings, "user": strings}
+SCOPE = {"session": names, "user": names}
 READ = SCOPE | {"query": strings, "limit": numbers, "token_budget": numbers, "score_gap": numbers, "filter": filters}
 RECALL = READ | {"kinds": kinds, "include_superseded": numbers, "mode": strings, "now": times, "exclude_ids": ids}
 RECALL |= {"min_relevance": numbers, "as_of": times}
@@ -302,6 +303,7 @@ def test_an_age_and_numbers_beyond_all_bounds_are_taken(memory_db):
 
 
 CLASSES = [("recall", {"limit": int}), ("recall", {"kinds": [np.array([1, 2])]}), ("recall", {"score_gap": float})]
+CLASSES += [("recall", {"min_relevance": np.array([1, 2])}), ("context", {"excerpt": np.array([1, 2])})]
 CLASSES += [("remember", {"turn": np.array([1, 2])}), ("remember", {"ttl_days": np.array([1.0, 2.0])})]
 
 

@@ -135,7 +135,7 @@ def context(
 def _check_options(options: RecallOptions) -> None:
     unknown = sorted(options.keys() - RecallOptions.__annotations__.keys())
     if unknown:
-        raise TypeError(f"context() got an unexpected keyword argument {unknown[0]!r}")
+        raise TypeError(f"context() got an unexpected keyword argument {_validate.shown(unknown[0])}")
 
 
 def _recent(recent_turns: object, settings: ConversationMemory) -> int:
@@ -175,7 +175,7 @@ def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> E
     """
     if excerpt is None:
         return None
-    length = None if excerpt == "auto" else _validate.integer("excerpt", excerpt, at_least=1)
+    length = None if _validate.is_auto(excerpt) else _validate.integer("excerpt", excerpt, at_least=1)
     terms = zip(embedding.models, recall["query_terms"], strict=False)  # none in lexical mode
     known = (terms for model, terms in terms if isinstance(model, StaticEmbedder))
     return {

@@ -32,8 +32,7 @@ def open_core(
     """Return the open core and its file. Only SQLite ever opens that file."""
     _validate.collection_name(name)
     _validate.choice("durability", durability, DURABILITIES)
-    if not isinstance(language, str):
-        raise InvalidInputError(f"language is {_validate.shown(language)}, expected a name like 'english'")
+    _validate.label(language, "language")
     cache_mb = min(_validate.integer("cache_mb", cache_mb, at_least=1), MOST_CACHE_MB)
     busy_timeout_s = _validate.number("busy_timeout_s", busy_timeout_s, at_least=0, at_most=MAX_WAIT_S)
     _validate.boolean("readonly", readonly)

@@ -166,6 +166,11 @@ def callable_or_none(name: str, value: object) -> Callable[..., Any] | None:
     return value
 
 
+def is_auto(value: object) -> bool:
+    """Whether it is `"auto"`; not by `==` alone, which an array answers item by item."""
+    return isinstance(value, str) and value == "auto"
+
+
 def integer(name: str, value: object, *, at_least: int = 0) -> int:
     """Return a whole number; a bool is none."""
     checked = whole_number(value)

@@ -113,9 +113,9 @@ def _signals(name: str, value: object) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a mapping of signal to weight")
     for signal in value:
-        if not isinstance(signal, str):
+        if not isinstance(signal, str) or len(signal) > _validate.MAX_LABEL_CHARACTERS:
             raise InvalidInputError(f"{name} has the key {_validate.shown(signal)}, expected a signal's name")
-    weights = {key: _validate.number(f"{name}[{key!r}]", weight) for key, weight in value.items()}
+    weights = {key: _validate.number(f"{name}[{_validate.shown(key)}]", weight) for key, weight in value.items()}
     _core.validate_signals(list(weights.items()))
     return MappingProxyType(weights)
 
