@@ -26,6 +26,14 @@ def pytest_configure() -> None:
         )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With RETENTIVE_SOAK=1, tests marked `soak` have hours instead of minutes."""
+    if os.environ.get("RETENTIVE_SOAK"):
+        for item in items:
+            if item.get_closest_marker("soak"):
+                item.add_marker(pytest.mark.timeout(6 * 3_600), append=False)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real conversations and models beside the repository (or RETENTIVE_SHARED); skips without it."""

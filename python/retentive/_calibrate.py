@@ -14,7 +14,7 @@ from retentive import _clock, _core, _validate
 from retentive._calibration import Calibration, judged, restored, unmeasured
 from retentive._embedding import GIVEN
 from retentive._errors import DimensionError, InvalidInputError, NotFoundError
-from retentive._vectors import given_vector
+from retentive._vectors import given_vector, length
 from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _pairs(pairs: object, name: str) -> list[tuple[Any, str]] | None:
         return None
     checked = []
     for index, pair in enumerate(_validate.items(pairs, name, "pairs of a query and a text or an id")):
-        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if isinstance(pair, str | bytes) or length(pair) != 2:
             raise InvalidInputError(
                 f"{name}[{index}] is {_validate.shown(pair)}, expected a pair of a query and a text or an id"
             )

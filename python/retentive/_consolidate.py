@@ -227,7 +227,7 @@ def _fact(item: object, turns: list[_core.Memory], pinned: bool) -> Fact:
         raise InvalidInputError(f"an item is {_validate.shown(item)}, expected a string or a mapping")
     if not item.keys() <= _FACT_FIELDS:
         unknown = min(map(str, item.keys() - _FACT_FIELDS))
-        raise InvalidInputError(f"a fact has the field {unknown!r}, expected of {sorted(_FACT_FIELDS)}")
+        raise InvalidInputError(f"a fact has the field {_validate.shown(unknown)}, expected of {sorted(_FACT_FIELDS)}")
     key = item.get("key")
     own_pinned = item.get("pinned")
     return Fact(

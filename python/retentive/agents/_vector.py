@@ -165,7 +165,7 @@ def _place(hit: Result) -> tuple[datetime, int, str]:
 def _threshold(value: object) -> float | Literal["auto"] | None:
     if value is None:
         return None
-    if isinstance(value, str) and value == "auto":
+    if _validate.is_auto(value):
         return "auto"
     expected = 'a similarity of -1 to 1, "auto" or None'
     return _validate.number("score_threshold", value, at_least=-1, at_most=1, expected=expected)

@@ -170,7 +170,9 @@ def _entry(path: Path, line: int, value: object) -> Entry:
     missing = [field for field in REQUIRED if field not in value]
     unknown = [field for field in value if field not in FIELDS]
     if missing or unknown:
-        raise _error(path, line, f"has no {missing[0]!r}" if missing else f"has the unknown field {unknown[0]!r}")
+        raise _error(
+            path, line, f"has no {missing[0]!r}" if missing else f"has the unknown field {_validate.shown(unknown[0])}"
+        )
     try:
         return Entry(
             _validate.label(value["role"], "role"),

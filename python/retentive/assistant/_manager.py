@@ -229,7 +229,7 @@ def _checkpoint(collection: Collection, session: str, user: str | None) -> Path 
 
 
 def _retention(value: object) -> float | None:
-    if value is None or value == math.inf:
+    if value is None or (isinstance(value, float) and value == math.inf):
         return None
     days = _validate.number("retention_days", value, above=0, expected="days above 0, or None")
     return days if math.isfinite(days * _times.DAY_US) else None

@@ -177,7 +177,7 @@ def _need(package: str) -> None:
 def _folder(model: object, file: str | None, *, download: bool) -> ModelFolder:
     if not isinstance(model, str | os.PathLike) or not str(model):
         raise ConfigurationError(
-            f"model is {model!r}, expected a folder or a name", hint=f"known names are {', '.join(KNOWN)}"
+            f"model is {shown(model)}, expected a folder or a name", hint=f"known names are {', '.join(KNOWN)}"
         )
     folder = Path(model)
     if folder.is_dir():
@@ -185,7 +185,7 @@ def _folder(model: object, file: str | None, *, download: bool) -> ModelFolder:
     known = next((known for known in KNOWN.values() if model in {known.name, known.repository}), None)
     if known is None:
         raise ConfigurationError(
-            f"there is no folder {os.fspath(model)!r} and no known model of that name",
+            f"there is no folder {shown(os.fspath(model))} and no known model of that name",
             hint=f"pass a folder with model.onnx and tokenizer.json, or one of {', '.join(KNOWN)}",
         )
     return read_folder(cached_folder(known, file, download=download), file)
@@ -211,7 +211,7 @@ def _pooling(given: str | None, folder: ModelFolder) -> str:
             hint='pass pooling="cls" or pooling="mean", as its model card says',
         )
     if pooling not in POOLINGS:
-        raise ConfigurationError(f"pooling is {pooling!r}, expected of {', '.join(POOLINGS)}", hint='pass "mean"')
+        raise ConfigurationError(f"pooling is {shown(pooling)}, expected of {', '.join(POOLINGS)}", hint='pass "mean"')
     return pooling
 
 
@@ -222,7 +222,7 @@ def _window(given: int | None, folder: ModelFolder) -> int:
     most = folder.positions or window
     if not isinstance(window, int) or isinstance(window, bool) or not 1 <= window <= most:
         raise ConfigurationError(
-            f"window is {window!r}, expected a number of tokens, up to {most}",
+            f"window is {shown(window)}, expected a number of tokens, up to {most}",
             hint="leave window out for the model's own",
         )
     return window
@@ -231,7 +231,7 @@ def _window(given: int | None, folder: ModelFolder) -> int:
 def _part_tokens(given: object, window: int) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or not _LEAST_PART <= given <= window:
         raise ConfigurationError(
-            f"part_tokens is {given!r}, expected a number of tokens of {_LEAST_PART} to the window's {window}",
+            f"part_tokens is {shown(given)}, expected a number of tokens of {_LEAST_PART} to the window's {window}",
             hint="leave part_tokens out",
         )
     return given
