@@ -356,6 +356,8 @@ def test_the_new_file_is_not_left_when_the_disk_is_full(damaged, tmp_path, run):
     told = run("""
 import resource, shutil, signal
 from retentive import _core
+with opened() as db:
+    db.remember_many([{"text": f"number {i} " + "and so on " * 30, "session": "many"} for i in range(200)])
 os.mkdir(f"{folder}/tries")
 shutil.copyfile(f"{folder}/test.db", f"{folder}/tries/copy.db")
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
