@@ -356,6 +356,8 @@ def test_the_new_file_is_not_left_when_the_disk_is_full(damaged, tmp_path, run):
     told = run("""
 import resource, shutil, signal
 from retentive import _core
+with opened() as db:
+    db.remember_many([{"text": f"number {i} " + "and so on " * 30, "session": "many"} for i in range(200)])
 os.mkdir(f"{folder}/tries")
 shutil.copyfile(f"{folder}/test.db", f"{folder}/tries/copy.db")
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
@@ -367,3 +369,15 @@ except FullError as error:
     tell("full", *sorted(name for name in os.listdir(folder) if "saved" in name))
 """)
     assert told == ["full"]
+
+
+def test_a_file_cut_in_half_still_gives_what_is_before_the_cut(tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        for start in range(0, 600, 50):
+            db.remember_many([{"text": f"number {start + i} " + "and so on " * 30, "session": "s"} for i in range(50)])
+    file = tmp_path / "test.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    report = repair(file, tmp_path / "saved.db")
+    assert report.rows_saved["memory"] > 200
+    assert len(saved(tmp_path / "saved.db")) == report.rows_saved["memory"]

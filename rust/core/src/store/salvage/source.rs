@@ -1,5 +1,5 @@
 //! The copy of a damaged file, opened, also where its first page is no more.
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -12,12 +12,17 @@ use crate::store::sqlite::{Access, Durability, connect, wal_path};
 
 /// Of every file that was made by retentive.
 const PAGE: usize = 4_096;
+/// The roots of all tables and indexes are below.
+const ROOT_PAGES: u64 = 32;
+/// A file is not taken to have been more than so many times as long.
+const MOST_CUT: u64 = 1_000;
 /// Where a header says how many pages there are.
 const PAGE_COUNT: usize = 28;
 
 /// Tries it as it is; then with a first page as a new collection has it, whose tables begin on the same pages; then both without
 /// the log.
 pub(super) fn open(copy: &Path) -> Result<Connection> {
+    pad(copy)?;
     let mut last = None;
     for without_log in [false, true] {
         if without_log {
@@ -38,6 +43,24 @@ pub(super) fn open(copy: &Path) -> Result<Connection> {
     }
     let why = last.map_or_else(|| "it is too short".to_owned(), |error| error.to_string());
     Err(Error::corrupt(copy, format!("not a retentive collection, or nothing of it can be read ({why})")))
+}
+
+/// SQLite refuses a file that ends before its header says, or before a table begins: what was cut off is pages of zeroes, which it
+/// cannot read one by one.
+fn pad(copy: &Path) -> Result<()> {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(copy).map_err(|error| io(copy, &error))?;
+    let length = file.metadata().map_err(|error| io(copy, &error))?.len();
+    let mut header = [0; PAGE_COUNT + 4];
+    if length < PAGE as u64 {
+        return Ok(()); // nothing of any table
+    }
+    (&file).read_exact(&mut header).map_err(|error| io(copy, &error))?;
+    let present = length.div_ceil(PAGE as u64);
+    let said = header.last_chunk::<4>().map_or(0, |bytes| u64::from(u32::from_be_bytes(*bytes)));
+    // A count that is damaged itself must not make a file of terabytes.
+    let said = if said <= present.saturating_mul(MOST_CUT) { said } else { present };
+    let pages = said.max(present).max(ROOT_PAGES);
+    file.set_len(pages * PAGE as u64).map_err(|error| io(copy, &error))
 }
 
 fn try_open(copy: &Path) -> Result<Connection> {
