@@ -293,13 +293,14 @@ class Collection(Conversation, CollectionTwins):
 
         Args:
             ids: the ids.
-            vectors: also their vectors, as `.vector`: the float32 that was given; of two models those of the first.
+            vectors: also their vectors, as `.vector`: the float32 that was given; of two models those of the first;
+                None where there are none, see `reembed`.
         """
         asked = _validate.memory_ids(ids)
         stored = self._engine.core.get(asked, _clock.now())
         rows = self._engine.core.vectors(asked) if _validate.boolean("vectors", vectors) else [None] * len(asked)
         return [
-            Result(memory, row[0] if row is not None and len(row) == 1 else row)
+            Result(memory, None if row is None or not len(row) else row[0] if len(row) == 1 else row)
             for memory, row in zip(stored, rows, strict=True)
             if memory is not None
         ]
@@ -363,16 +364,24 @@ class Collection(Conversation, CollectionTwins):
         (`reembed_pending`) and how many memories have their new vectors (`reembedded`). Vectors that the caller made
         are replaced too.
 
+        It ends however much is written meanwhile: where others keep writing, the last few memories have no vectors for
+        a moment after the new ones have taken their place, are found by their words, and get theirs before this
+        returns. A kill in that moment leaves them so (`without_vectors` in `stats()`, and `reembed_pending`): the same
+        call, with the embedder that the collection has by then, embeds them.
+
         Args:
             embedder: `"static"`, any `Embedder`, or a list of two, as for the collection itself.
-            progress: called after each 256 memories with how many have new vectors, and how many there are.
+            progress: called after each 256 memories with how many have new vectors, and how many there are. Neither
+                falls; they are equal once, at the end.
 
         Returns:
-            How many were embedded by this call: 0 where the collection has this embedder already.
+            How many were embedded by this call: 0 where the collection has this embedder already and no memory is
+            without vectors.
 
         Raises:
             EmbedderError: the embedder failed.
             ConflictError: another call gave this move up, or began one to a third embedder.
+            FingerprintError: another call moved the collection elsewhere right after this move's end.
             BusyError: another process kept the file locked.
             StoreError: the collection is read-only.
 

@@ -91,7 +91,7 @@ class Embedding:
         """Return the vectors of each text, for storing: `[parts, d]` of each model."""
         if not texts:
             return []
-        yield from self._bind()
+        yield from self.bind()
         return (yield from self.parts(texts))
 
     def parts(self, texts: Sequence[str]) -> Steps[list[list[Parts]]]:
@@ -110,7 +110,7 @@ class Embedding:
         if self._bound is None:
             self._empty = self._core.model_epoch()  # first: a model that comes meanwhile changes it
             if self._core.models():
-                yield from self._bind()  # without a model nothing is compared, and a read writes nothing
+                yield from self.bind()  # without a model nothing is compared, and a read writes nothing
         known = self._queries.get(text)
         if known is not None:
             return known
@@ -174,6 +174,12 @@ class Embedding:
             self._given = epoch
         return self._given
 
+    def bind(self) -> Steps[int]:
+        """Compare with the collection's models, or set them; return what goes with the vectors made here."""
+        if self._bound is None:
+            self._bound = self._core.bind_models((yield from self._described()))
+        return self._bound
+
     def begin_move(self) -> Steps[tuple[int, int, int] | None]:
         """Begin or go on with the move of the collection to this embedder; see `Core.begin_reembed`."""
         return self._core.begin_reembed((yield from self._described()))
@@ -211,10 +217,6 @@ class Embedding:
     def warm(self) -> Steps[None]:
         """Load the models."""
         yield from self.query(PROBE)
-
-    def _bind(self) -> Steps[None]:
-        if self._bound is None:
-            self._bound = self._core.bind_models((yield from self._described()))
 
     def _described(self) -> Steps[list[tuple[str, int, Vector]]]:
         """Return name, dimension and probe vector of each model."""

@@ -3,7 +3,7 @@
 mod engine_support;
 
 use engine_support::*;
-use retentive_core::engine::{BoundModel, Engine, Move, NewMemory, Stat};
+use retentive_core::engine::{BoundModel, Ended, Engine, Move, NewMemory, Stat};
 use retentive_core::error::Error;
 use retentive_core::model::{Kind, Vector};
 
@@ -29,7 +29,7 @@ fn batch(db: &Engine, after: i64, limit: usize) -> Vec<(i64, Vec<Vector>)> {
 }
 
 fn finish(db: &Engine, id: i64) -> Option<i64> {
-    db.finish_reembed(id, &batch(db, 0, usize::MAX), &go).unwrap()
+    db.finish_reembed(id, &batch(db, 0, usize::MAX), 0, &go).unwrap().epoch
 }
 
 fn vectors_of(db: &Engine, ids: &[String]) -> Vec<Vec<Vec<f32>>> {
@@ -134,7 +134,7 @@ fn what_is_written_replaced_or_forgotten_meanwhile_is_neither_missed_nor_kept() 
     db.add(document("doc", "second text"));
     let late = batch(db, 0, 10);
     let new = db.add(said("a", "new"));
-    assert_eq!(db.finish_reembed(moved.id, &late, &go).unwrap(), None);
+    assert_eq!(db.finish_reembed(moved.id, &late, 0, &go).unwrap(), Ended { epoch: None, added: 1, done: 2, total: 3 });
     assert_eq!(figure(db, "reembedded"), Stat::Int(2));
     assert!(finish(db, moved.id).is_some());
     let ids = [stays, new, "doc".to_owned()];
@@ -158,7 +158,7 @@ fn a_move_goes_on_where_it_was_and_another_model_begins_anew() {
     assert_eq!(db.begin_reembed(&made_by("made-up", embed), &go).unwrap(), None);
     assert_eq!((figure(db, "reembed_pending"), figure(db, "reembedded")), (Stat::Bool(false), Stat::Int(0)));
     assert_eq!(vectors_of(db, &ids), old);
-    let stale = db.finish_reembed(third.id, &[], &go);
+    let stale = db.finish_reembed(third.id, &[], 0, &go);
     assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
 }
 
@@ -173,7 +173,7 @@ fn two_who_move_to_the_same_model_both_finish() {
     let late = batch(&second, 0, 10);
     let epoch = finish(db, one.id);
     assert_eq!(second.store_reembedded(two.id, &late, &go).unwrap(), None);
-    assert_eq!(second.finish_reembed(two.id, &late, &go).unwrap(), epoch);
+    assert_eq!(second.finish_reembed(two.id, &late, 0, &go).unwrap(), Ended { epoch, added: 0, done: 1, total: 1 });
     assert_eq!(vectors_of(&second, &[id]), [[other("row")]]);
 }
 
@@ -221,7 +221,7 @@ fn from_one_model_to_two_and_back_every_memory_has_the_vectors_of_each() {
     let half: Vec<_> = batch(db, 0, 100);
     assert!(db.store_reembedded(moved.id, &half, &go).is_err(), "vectors of one model for a move to two");
     assert_eq!(figure(db, "reembedded"), Stat::Int(0));
-    assert!(db.finish_reembed(moved.id, &rows(db), &go).unwrap().is_some());
+    assert!(db.finish_reembed(moved.id, &rows(db), 0, &go).unwrap().epoch.is_some());
     let stored = vectors_of(db, &ids);
     for (id, vectors) in ids.iter().zip(stored) {
         let text = db.one(id).unwrap().text;
@@ -233,4 +233,107 @@ fn from_one_model_to_two_and_back_every_memory_has_the_vectors_of_each() {
     assert!(finish(db, back.id).is_some());
     assert_eq!(db.models(&go).unwrap().len(), 1);
     assert_eq!(db.recall(&asked_with(other("row 1"), db.model_epoch(&go).unwrap()), &go).unwrap().memories.len(), 6);
+}
+
+fn asked_for(text: &str, epoch: i64) -> retentive_core::engine::SearchRequest {
+    retentive_core::engine::SearchRequest {
+        query: None,
+        vectors: vec![other(text)],
+        model_epoch: Some(epoch),
+        mode: retentive_core::engine::Mode::Dense,
+        ..look(text, session("a"))
+    }
+}
+
+/// A move that ends with two of five memories left without vectors, one of them stored as a document; ids, and the epoch after it.
+fn ended_with_two_left(db: &Engine) -> (Vec<String>, i64) {
+    let mut ids: Vec<String> = (0..3).map(|number| db.add(said("a", &format!("row {number}")))).collect();
+    let moved = begin(db);
+    let rows = batch(db, 0, 10);
+    ids.push(db.add(said("a", "written meanwhile")));
+    ids.push(db.add(document("doc", "a late document")));
+    let early = db.finish_reembed(moved.id, &rows, 1, &go).unwrap();
+    assert_eq!(early, Ended { epoch: None, added: 3, done: 3, total: 5 });
+    let ended = db.finish_reembed(moved.id, &[], 2, &go).unwrap();
+    assert_eq!((ended.added, ended.done, ended.total), (0, 3, 5));
+    (ids, ended.epoch.unwrap())
+}
+
+fn rest(db: &Engine) -> Vec<(i64, Vec<Vector>)> {
+    let found = db.without_vectors(0, 100, &go).unwrap();
+    found.into_iter().map(|memory| (memory.seq, vec![Vector::first(other(&memory.text))])).collect()
+}
+
+#[test]
+fn a_move_may_end_with_a_few_left_which_are_found_by_words_until_they_get_their_vectors() {
+    for db in [open(None), on_disk().engine] {
+        let (ids, epoch) = ended_with_two_left(&db);
+        assert_eq!(figure(&db, "without_vectors"), Stat::Int(2));
+        assert_eq!((figure(&db, "reembed_pending"), figure(&db, "reembedded")), (Stat::Bool(true), Stat::Int(0)));
+        assert_eq!(vectors_of(&db, &ids[3..]), [Vec::<Vec<f32>>::new(), Vec::new()]);
+        let bare = retentive_core::engine::SearchRequest {
+            mode: retentive_core::engine::Mode::Lexical,
+            vectors: Vec::new(),
+            ..look("written meanwhile", session("a"))
+        };
+        assert_eq!(db.search(&bare, &go).unwrap().memories[0].text, "written meanwhile");
+        assert_eq!(db.add_vectors(epoch, &rest(&db), &go).unwrap(), (2, 5));
+        for (id, vectors) in ids.iter().zip(vectors_of(&db, &ids)) {
+            assert_eq!(vectors, [other(&db.one(id).unwrap().text)]);
+        }
+        assert_eq!((figure(&db, "reembed_pending"), figure(&db, "without_vectors")), (Stat::Bool(false), Stat::Int(0)));
+        assert_eq!(db.vectors_progress(&go).unwrap(), (5, 5));
+    }
+}
+
+#[test]
+fn whoever_has_a_partition_in_memory_gets_the_vectors_that_were_added() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let second = open(Some(&disk.folder.path().join("chat.db")));
+    let (_, epoch) = ended_with_two_left(db);
+    let request = asked_for("written meanwhile", epoch);
+    for reader in [db, &second] {
+        assert_ne!(reader.search(&request, &go).unwrap().memories[0].text, "written meanwhile");
+    }
+    db.add_vectors(epoch, &rest(db), &go).unwrap();
+    for reader in [db, &second] {
+        let found = reader.search(&request, &go).unwrap().memories;
+        assert_eq!(found[0].text, "written meanwhile");
+        assert!(found[0].similarity.unwrap() > 0.999);
+    }
+}
+
+#[test]
+fn vectors_are_added_to_none_that_has_some_or_is_gone_and_none_of_another_model() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let before = db.model_epoch(&go).unwrap();
+    let (ids, epoch) = ended_with_two_left(db);
+    let rows = rest(db);
+    let stale = db.add_vectors(before, &rows, &go);
+    assert!(matches!(stale, Err(Error::Fingerprint { .. })), "{stale:?}");
+    let longer: Vec<_> = rows.iter().map(|(seq, _)| (*seq, vec![Vector::first(embed("tea"))])).collect();
+    let longer = db.add_vectors(epoch, &longer, &go);
+    assert!(matches!(longer, Err(Error::Dimension { .. })), "{longer:?}");
+    assert_eq!(figure(db, "without_vectors"), Stat::Int(2));
+    db.delete(&ids[3..4], &go).unwrap();
+    assert_eq!(db.add_vectors(epoch, &rows, &go).unwrap(), (1, 4));
+    let others: Vec<_> = rows.iter().map(|(seq, _)| (*seq, vec![Vector::first(other("tea"))])).collect();
+    assert_eq!(db.add_vectors(epoch, &others, &go).unwrap(), (0, 4));
+    assert_eq!(vectors_of(db, &ids[4..]), [[other("a late document")]]);
+}
+
+#[test]
+fn a_move_away_from_where_some_were_left_brings_vectors_of_them_too() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    let (ids, epoch) = ended_with_two_left(db);
+    let back = db.begin_reembed(&made_by("made-up", embed), &go).unwrap().unwrap();
+    let rows: Vec<_> = db.unembedded(0, 100, &go).unwrap();
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.seq, vec![Vector::first(embed(&row.text))])).collect();
+    assert!(db.finish_reembed(back.id, &rows, 0, &go).unwrap().epoch.is_some());
+    let late = db.add_vectors(epoch, &rest(db), &go);
+    assert!(matches!(late, Err(Error::Fingerprint { .. })), "{late:?}");
+    assert_eq!(vectors_of(db, &ids)[3], [embed("written meanwhile")]);
 }

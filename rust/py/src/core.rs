@@ -5,7 +5,7 @@ use std::time::Duration;
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use retentive_core::engine::{Engine, request as engine};
+use retentive_core::engine::{Engine, Unembedded, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Durability, Floors};
 
@@ -107,7 +107,26 @@ impl Core {
 
     fn unembedded(&self, py: Python<'_>, after: i64, limit: usize) -> PyResult<Vec<(i64, String, Option<String>)>> {
         let found = call(py, |interrupt| self.0.unembedded(after, limit, interrupt))?;
-        Ok(found.into_iter().map(|memory| (memory.seq, memory.text, memory.name)).collect())
+        Ok(texts_of(found))
+    }
+
+    fn without_vectors(
+        &self,
+        py: Python<'_>,
+        after: i64,
+        limit: usize,
+    ) -> PyResult<Vec<(i64, String, Option<String>)>> {
+        let found = call(py, |interrupt| self.0.without_vectors(after, limit, interrupt))?;
+        Ok(texts_of(found))
+    }
+
+    fn vectors_progress(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        call(py, |interrupt| self.0.vectors_progress(interrupt))
+    }
+
+    fn add_vectors(&self, py: Python<'_>, model_epoch: i64, vectors: Vec<NewVectors>) -> PyResult<(u64, u64)> {
+        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+        call(py, |interrupt| self.0.add_vectors(model_epoch, &vectors, interrupt))
     }
 
     fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Vec<NewVectors>) -> PyResult<Option<(u64, u64)>> {
@@ -121,11 +140,13 @@ impl Core {
         py: Python<'_>,
         id: i64,
         vectors: Vec<NewVectors>,
+        most_left: u64,
         epochs: &Bound<'_, PyList>,
-    ) -> PyResult<()> {
+    ) -> PyResult<(u64, u64, u64)> {
         let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
-        let epoch = call(py, |interrupt| self.0.finish_reembed(id, &vectors, interrupt))?;
-        epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))
+        let ended = call(py, |interrupt| self.0.finish_reembed(id, &vectors, most_left, interrupt))?;
+        ended.epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))?;
+        Ok((ended.added, ended.done, ended.total))
     }
 
     /// Appends to `ids` before any signal handler can run: whoever is interrupted after the commit knows what it stored.
@@ -369,6 +390,10 @@ impl Core {
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {
         call(py, |interrupt| self.0.warmup(interrupt))
     }
+}
+
+fn texts_of(found: Vec<Unembedded>) -> Vec<(i64, String, Option<String>)> {
+    found.into_iter().map(|memory| (memory.seq, memory.text, memory.name)).collect()
 }
 
 pub fn matrix<'py>(py: Python<'py>, parts: &[Vec<f32>]) -> PyResult<Bound<'py, PyArray2<f32>>> {

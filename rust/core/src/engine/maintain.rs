@@ -8,8 +8,10 @@ use crate::store::{Interrupt, Owners, Report};
 impl Engine {
     /// Sizes and counts.
     pub fn stats(&self, interrupt: Interrupt) -> Result<Vec<(&'static str, Stat)>> {
-        let (stats, models, incoming, progress) =
-            self.read(interrupt, |tx| Ok((tx.stats()?, tx.models()?, tx.incoming_models()?, tx.incoming_progress()?)))?;
+        let (stats, models, incoming, progress, (with_vectors, total)) = self.read(interrupt, |tx| {
+            Ok((tx.stats()?, tx.models()?, tx.incoming_models()?, tx.incoming_progress()?, tx.vectors_progress()?))
+        })?;
+        let without_vectors = total.saturating_sub(with_vectors);
         let facts = self.store.facts();
         let int = |value: u64| Stat::Int(i64::try_from(value).unwrap_or(i64::MAX));
         let text = |value: Option<String>| value.map_or(Stat::Missing, Stat::Text);
@@ -31,8 +33,9 @@ impl Engine {
             ("cache_bytes", int(self.cache.bytes() as u64)),
             ("language", Stat::Text(facts.language)),
             ("readonly", Stat::Bool(facts.readonly)),
-            ("reembed_pending", Stat::Bool(!incoming.is_empty())),
+            ("reembed_pending", Stat::Bool(!incoming.is_empty() || without_vectors > 0)),
             ("reembedded", int(progress.0)),
+            ("without_vectors", int(without_vectors)),
         ]);
         for (slot, names) in [("model", "dimension"), ("second_model", "second_dimension")].into_iter().enumerate() {
             let model = models.get(slot);

@@ -38,7 +38,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use filter::validate_filter;
 pub use recall::validate_signals;
-pub use reembed::{Move, Unembedded};
+pub use reembed::{Ended, Move, Unembedded};
 pub use repair::{RepairOptions, repair};
 pub use request::*;
 pub use view::best_cosine;

@@ -1,6 +1,6 @@
 //! `reembed`, in steps: the caller embeds between them, so that no transaction waits for an embedder.
 use super::Engine;
-use super::model::{are_models, check, new_model};
+use super::model::{are_models, check, expect_models, new_model};
 use super::remember::check_one;
 use super::request::BoundModel;
 use crate::error::{Error, Result};
@@ -24,6 +24,18 @@ pub struct Unembedded {
     pub text: String,
     /// The speaker's.
     pub name: Option<String>,
+}
+
+/// What came of the wish to end a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The [`model_epoch`](Engine::model_epoch) of the new models; `None`: more was written meanwhile than may be left, go on.
+    pub epoch: Option<i64>,
+    /// Memories that this call gave their new vectors.
+    pub added: u64,
+    /// Memories that have their new vectors.
+    pub done: u64,
+    pub total: u64,
 }
 
 /// What to do about the wish for models.
@@ -79,8 +91,37 @@ impl Engine {
     /// The next memories after `after` that a move has no vectors of.
     pub fn unembedded(&self, after: Seq, limit: usize, interrupt: Interrupt) -> Result<Vec<Unembedded>> {
         self.read(interrupt, |tx| {
-            let rows = tx.rows(&tx.without_incoming(after, limit)?)?;
-            Ok(rows.into_iter().map(|row| Unembedded { seq: row.head.seq, text: row.text, name: row.name }).collect())
+            let seqs = tx.without_incoming(after, limit)?;
+            texts_of(tx, &seqs)
+        })
+    }
+
+    /// The next memories after `after` that have no vectors at all: what was written at the end of a move.
+    pub fn without_vectors(&self, after: Seq, limit: usize, interrupt: Interrupt) -> Result<Vec<Unembedded>> {
+        self.read(interrupt, |tx| {
+            let seqs = tx.without_vectors(after, limit)?;
+            texts_of(tx, &seqs)
+        })
+    }
+
+    /// How many memories have vectors, and how many there are.
+    pub fn vectors_progress(&self, interrupt: Interrupt) -> Result<(u64, u64)> {
+        self.read(interrupt, ReadTx::vectors_progress)
+    }
+
+    /// Stores vectors, made for the models of this epoch, for memories that have none. How many had none, and how many memories there
+    /// are; another epoch's are refused.
+    pub fn add_vectors(
+        &self,
+        model_epoch: i64,
+        rows: &[(Seq, Vec<Vector>)],
+        interrupt: Interrupt,
+    ) -> Result<(u64, u64)> {
+        self.write(interrupt, |tx| {
+            expect_models(tx, [Some(model_epoch)])?;
+            let models = tx.models()?;
+            rows.iter().try_for_each(|(_, vectors)| check_one(&models, vectors))?;
+            Ok((tx.add_vectors(rows)?, tx.memory_count()?))
         })
     }
 
@@ -99,25 +140,39 @@ impl Engine {
         })
     }
 
-    /// Stores the last vectors, and where no memory is without them any more, ends the move: the collection has the new model. Its
-    /// [`model_epoch`](Engine::model_epoch); `None`: something was written meanwhile, go on.
-    pub fn finish_reembed(&self, id: i64, rows: &[(Seq, Vec<Vector>)], interrupt: Interrupt) -> Result<Option<i64>> {
-        let finished = self.write(interrupt, |tx| {
-            if let Some(models) = incoming(tx, id)? {
-                add(tx, &models, rows)?;
-                let (done, total) = tx.incoming_progress()?;
-                if done < total {
-                    return expect_missing(tx, rows.is_empty()).map(|()| None);
-                }
-                tx.swap_incoming()?;
+    /// Stores the last vectors, and where no more than `most_left` memories are without them, ends the move: the collection has the
+    /// new models, and those that are left have no vectors, see [`without_vectors`](Self::without_vectors).
+    pub fn finish_reembed(
+        &self,
+        id: i64,
+        rows: &[(Seq, Vec<Vector>)],
+        most_left: u64,
+        interrupt: Interrupt,
+    ) -> Result<Ended> {
+        let ended = self.write(interrupt, |tx| {
+            let Some(models) = incoming(tx, id)? else {
+                let (done, total) = tx.vectors_progress()?;
+                return Ok(Ended { epoch: Some(tx.model_epoch()?), added: 0, done, total });
+            };
+            let added = add(tx, &models, rows)?;
+            let (done, total) = tx.incoming_progress()?;
+            if total.saturating_sub(done) > most_left {
+                expect_missing(tx, rows.is_empty())?;
+                return Ok(Ended { epoch: None, added, done, total });
             }
-            tx.model_epoch().map(Some)
+            tx.swap_incoming()?;
+            Ok(Ended { epoch: Some(tx.model_epoch()?), added, done, total })
         })?;
-        if finished.is_some() {
+        if ended.epoch.is_some() {
             self.scrub();
         }
-        Ok(finished)
+        Ok(ended)
     }
+}
+
+fn texts_of(tx: &ReadTx, seqs: &[Seq]) -> Result<Vec<Unembedded>> {
+    let rows = tx.rows(seqs)?;
+    Ok(rows.into_iter().map(|row| Unembedded { seq: row.head.seq, text: row.text, name: row.name }).collect())
 }
 
 /// A caller who found nothing to embed, and is told to go on, finds something: else it would ask for ever.

@@ -1,5 +1,6 @@
 //! The move to other models. Their vectors stand beside the current ones, which everybody goes on reading and writing, until one
 //! transaction puts them in their place and overwrites the old ones.
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rusqlite::OptionalExtension;
@@ -46,6 +47,17 @@ impl ReadTx<'_> {
     /// How many memories have incoming vectors, and how many there are. Walks over the former.
     pub fn incoming_progress(&self) -> Result<(u64, u64)> {
         Ok((self.count("SELECT count(*) FROM incoming")?, self.memory_count()?))
+    }
+
+    /// Memories after `after` that have no vectors at all, in seq order. Walks over all memories.
+    pub fn without_vectors(&self, after: Seq, limit: usize) -> Result<Vec<Seq>> {
+        let select = "SELECT seq FROM memory WHERE seq > ?1 AND parts = 0 ORDER BY seq LIMIT ?2";
+        self.numbers(select, (after, i64::try_from(limit).unwrap_or(i64::MAX)))
+    }
+
+    /// How many memories have vectors, and how many there are. Walks over all.
+    pub fn vectors_progress(&self) -> Result<(u64, u64)> {
+        Ok((self.count("SELECT count(*) FROM memory WHERE parts > 0")?, self.memory_count()?))
     }
 
     pub fn memory_count(&self) -> Result<u64> {
@@ -123,7 +135,8 @@ impl WriteTx<'_> {
         })
     }
 
-    /// Ends a move, every memory having its incoming vectors: they become the current ones, and the old ones are overwritten.
+    /// Ends a move: the incoming vectors become the current ones, and the old ones are overwritten. A memory without incoming vectors
+    /// has none then.
     pub fn swap_incoming(&self) -> Result<()> {
         let mut seqs = Vec::new();
         self.heads(Scan::All, &mut |head| {
@@ -134,9 +147,8 @@ impl WriteTx<'_> {
             let mut vectors = Blobs::new(c"vector", c"data");
             for seq in seqs {
                 let mut entry = self.entry(seq)?.ok_or_else(|| self.damaged("memory", seq))?;
-                let place = self.incoming(seq)?.ok_or_else(|| self.damaged("incoming", seq))?;
                 entry.vids().try_for_each(|vid| vectors.zero(self, vid))?;
-                (entry.vid, entry.parts) = (place.vid, place.parts);
+                (entry.vid, entry.parts) = self.incoming(seq)?.map_or((entry.vid, 0), |place| (place.vid, place.parts));
                 entry.update_vectors(self.sql()).at(self.path())?;
             }
             self.note_erasure()?;
@@ -144,14 +156,33 @@ impl WriteTx<'_> {
             self.run("DELETE FROM incoming")?;
             self.run("DELETE FROM calibration")?; // of the old vectors
             self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current > 0 OR incoming > 0")?;
-            self.outdate_copies()
+            self.outdate_copies(self.numbers("SELECT id FROM scope WHERE owned > 0", [])?)
         })
     }
 
-    /// Whoever has a copy of a partition must load it anew: catching up brings no vectors of memories that it knows.
-    fn outdate_copies(&self) -> Result<()> {
-        let rev = self.rev()?;
-        for id in self.numbers("SELECT id FROM scope WHERE owned > 0", [])? {
+    /// Stores vectors of the current models for memories that have none. How many had none; others are left as they are.
+    pub fn add_vectors(&self, rows: &[(Seq, Vec<Vector>)]) -> Result<u64> {
+        self.step(|| {
+            let models = self.model_ids()?;
+            let mut partitions = BTreeSet::new();
+            let mut added = 0;
+            for (seq, vectors) in rows {
+                let Some(mut entry) = self.entry(*seq)?.filter(|entry| entry.parts == 0) else { continue };
+                (entry.vid, entry.parts) = (self.counters.next_vid.get(), vectors.len() as i64);
+                self.append_vectors(*seq, &models, vectors)?;
+                entry.update_vectors(self.sql()).at(self.path())?;
+                partitions.insert(entry.head.partition);
+                added += 1;
+            }
+            self.outdate_copies(partitions)?;
+            Ok(added)
+        })
+    }
+
+    /// Whoever has a copy of one of these partitions must load it anew: catching up brings no vectors of memories that it knows.
+    fn outdate_copies(&self, partitions: impl IntoIterator<Item = i64>) -> Result<()> {
+        for id in partitions {
+            let rev = self.rev()?;
             let mut row = self.known_scope(id)?;
             row.rev = rev;
             self.prune(&mut row, rev)?;
