@@ -128,6 +128,7 @@ CALLS = [
     ("expire",),
     ("forget", "s", ("turn",), 1.0),
     ("stats",),
+    ("verify",),
     ("warmup",),
     ("delete", ["nothing"]),
     ("get", ["nothing"], True),

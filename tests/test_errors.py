@@ -147,6 +147,7 @@ CALLS = {
     "calibration": lambda db: db.calibration(),
     "uncalibrate": lambda db: db.uncalibrate(),
     "stats": lambda db: db.stats(),
+    "verify": lambda db: db.verify(),
     "warmup": lambda db: db.warmup(),
 }
 

@@ -24,6 +24,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._pool import Pool
 from retentive._remember import normalised_key
+from retentive._report import Report, report
 from retentive._results import Result, Results
 from retentive.embedders import only, resolve
 from retentive.memory import ConversationMemory
@@ -442,6 +443,29 @@ class Collection(Conversation, CollectionTwins):
     def stats(self) -> dict[str, Any]:
         """Return sizes and counts, by name."""
         return self._engine.core.stats()
+
+    def verify(self) -> Report:
+        """Read everything, compare it with its checksums, and say what is wrong.
+
+        Each row, SQLite's own structure and indexes, and what rows must have in common: counts, chains, turn numbers,
+        vectors, and that what was erased is overwritten. Damaged rows are listed and do not stop it. One snapshot is
+        read; writers go on meanwhile, and Ctrl-C ends it. A fork waits until it is done.
+
+        Returns:
+            A `Report`; `report.ok` is True where nothing is wrong.
+
+        Raises:
+            BusyError: the file stayed locked.
+
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("I'd like the report as a PDF", session="u42")
+            >>> report = db.verify()
+            >>> report.ok, report.rows_checked["memory"]
+            (True, 1)
+        """
+        return report(self._engine.core.verify())
 
     def warmup(self) -> None:
         """Load the embedder's model and the index, so that the first call need not."""

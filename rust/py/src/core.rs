@@ -14,6 +14,7 @@ use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::packing::{Packed, pack_context};
+use crate::report::{Found, found};
 use crate::request::{Given, NewVectors, models, outcome, vector};
 
 /// One open collection.
@@ -355,6 +356,10 @@ impl Core {
             stats.set_item(name, stat(py, value)?)?;
         }
         Ok(stats)
+    }
+
+    fn verify(&self, py: Python<'_>) -> PyResult<Found> {
+        call(py, |interrupt| self.0.verify(interrupt)).map(found)
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

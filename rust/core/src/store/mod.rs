@@ -1,6 +1,7 @@
 //! One SQLite file per collection: what is stored, durably and erasably, and nothing about relevance.
 //!
 //! The only module that knows SQL. Bytes on disk: `docs/format.md`. Interface: [`Store`] with [`ReadTx`] and [`WriteTx`].
+mod aside;
 mod calibration;
 mod codec;
 mod entry;
@@ -18,6 +19,8 @@ mod schema;
 mod scopes;
 mod shared;
 mod sqlite;
+mod verify;
+mod walk;
 mod write;
 
 use std::path::PathBuf;
@@ -33,9 +36,10 @@ pub use rows::{
 };
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
 pub use sqlite::Durability;
+pub use verify::{Fault, Problem, Report};
 pub use write::WriteTx;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gate;
 
 /// How a collection is opened.
@@ -106,6 +110,24 @@ impl Store {
     pub fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.shared.write(interrupt, job)
+    }
+
+    /// Reads everything in one snapshot, and lists what is wrong. Stops at Ctrl-C. A file whose first rows cannot be read is a report
+    /// that says so. The caller holds no lock.
+    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<Report> {
+        let _inside = gate::enter();
+        let verified = aside::aside(interrupt, |stop| {
+            self.shared.read(&|| stop.wanted(), |tx| {
+                stop.breaks(tx.conn.sql.get_interrupt_handle());
+                let report = tx.verify(&|| stop.wanted());
+                stop.let_go();
+                report
+            })
+        });
+        match verified {
+            Err(Error::Corrupt { message, .. }) => Ok(Report::unreadable(message)),
+            other => other,
+        }
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.

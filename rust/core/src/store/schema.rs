@@ -284,6 +284,20 @@ pub(super) fn ensure(sql: &Connection, path: &Path, entropy: &[u8; 32], language
     }
 }
 
+/// What makes each table and index of this schema.
+pub(super) fn definitions() -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let sql = Connection::open_in_memory()?;
+    sql.execute_batch(TABLES)?;
+    sql.execute_batch(calibration::TABLE)?;
+    definitions_in(&sql)
+}
+
+/// Name and text of each table and index that there is.
+pub(super) fn definitions_in(sql: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let mut statement = sql.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
 fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Result<()> {
     sql.execute_batch(TABLES)?;
     sql.execute_batch(calibration::TABLE)?;
