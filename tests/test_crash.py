@@ -86,6 +86,13 @@ class Expected:
     mark: dict = field(default_factory=dict)  # session -> the highest turn number seen
     numbers: dict = field(default_factory=dict)
 
+    def note_expiry(self, lines):
+        """Of all writers before any is replayed: an expiry takes the other writer's memories too."""
+        for number, line in enumerate(lines):
+            if line.get("begin") == "expire":
+                answer = lines[number + 1] if number + 1 < len(lines) else {}
+                self.expired.append((line["at"], answer["at"] if "done" in answer else None))
+
     def replay(self, lines, actual):
         """Apply what was acknowledged, and what was in flight as far as it shows in the file."""
         begun, operations = None, 0
@@ -96,8 +103,6 @@ class Expected:
             operations += 1
             if "done" in line:
                 self.apply(begun, line["done"], line["at"])
-            elif begun["begin"] == "expire":
-                self.expired.append((begun["at"], None))
             begun = None
         if begun is not None:
             self.settle(begun, actual)
@@ -125,8 +130,6 @@ class Expected:
             self.erase([memory for memory, row in self.rows.items() if row.session == session])
             for item in op["items"]:
                 self.add(item, op["at"], at)
-        elif word == "expire":
-            self.expired.append((op["at"], at))
 
     def add(self, item, begun, acked):
         row = Row(item["text"], item["session"], item.get("kind", "turn"), item.get("key"), item["text"])
@@ -166,9 +169,7 @@ class Expected:
     def settle(self, op, actual):
         """The operation in flight is wholly there or not at all: whichever shows, all of it is then compared."""
         word = op["begin"]
-        if word == "expire":
-            self.expired.append((op["at"], None))
-        elif word == "rate":
+        if word == "rate":
             if op["id"] in self.rows:
                 self.rows[op["id"]].useful_at_most += 1
         elif word in {"remember", "replace"}:
@@ -315,6 +316,8 @@ def check(folder, expected, logs):
     """Open what the killed have left, compare it, and write on."""
     with opened(folder) as db:
         actual = Actual(db, expected, mentioned(logs))
+        for lines in logs.values():
+            expected.note_expiry(lines)
         operations = sum(expected.replay(lines, actual) for role, lines in logs.items() if role != "reader")
         compare(expected, actual)
         compare_turn_numbers(expected, actual)
@@ -322,6 +325,8 @@ def check(folder, expected, logs):
         item = {"text": f"goes on after {len(expected.mark)} {time.monotonic_ns()}", "session": "after"}
         item["id"] = item["text"].replace(" ", "-")
         db.remember(item["text"], session="after", id=item["id"], metadata={"of": item["text"]})
+        report = db.verify()
+        assert report.ok, report.problems
         expected.add(item, 0, 0)
     return operations
 
