@@ -146,7 +146,7 @@ class Writer:
             )
             return {"turns": list(report.turn_ids), "facts": list(report.fact_ids)}
 
-        if folded := self.call("consolidate", fold):
+        if folded := self.call("consolidate", fold, session=self.name):
             self.known = [one for one in self.known if one not in folded["turns"]] + folded["facts"]
 
     def replace(self):

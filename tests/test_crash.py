@@ -103,6 +103,8 @@ class Expected:
             operations += 1
             if "done" in line:
                 self.apply(begun, line["done"], line["at"])
+            elif begun["begin"] == "consolidate":
+                self.settle(begun, actual)  # the other writer stopped it between two of its batches
             begun = None
         if begun is not None:
             self.settle(begun, actual)
@@ -188,7 +190,7 @@ class Expected:
             facts = {
                 memory: row
                 for memory, row in actual.rows.items()
-                if memory not in self.rows and row.text[:7] == "folded:"
+                if memory not in self.rows and row.session == op["session"] and row.text[:7] == "folded:"
             }
             cited = [turn for row in facts.values() for turn in row.metadata["_vx_consolidated_from"]]
             assert len(cited) == len(set(cited)), "a turn was folded twice"
