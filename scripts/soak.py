@@ -1,7 +1,7 @@
 """What takes longer than a test run may: kills, faults, fuzzing, sequences of calls. Prints how many of each.
 
-RETENTIVE_SOAK_ROUNDS sets the rounds of the kill loop (1,000), RETENTIVE_FUZZ_SECONDS the seconds of each fuzz
-target (60).
+RETENTIVE_SOAK_ROUNDS sets the rounds of the kill loop (1,000), RETENTIVE_SOAK the sequences of random calls (400),
+RETENTIVE_FUZZ_SECONDS the seconds of each fuzz target (60).
 """
 
 from __future__ import annotations
@@ -70,11 +70,12 @@ def main() -> int:
     """Run everything; 1 if anything failed."""
     soak = Soak()
     rounds = os.environ.get("RETENTIVE_SOAK_ROUNDS", "1000")
+    sequences = os.environ.get("RETENTIVE_SOAK", "400")
     pytest = [sys.executable, "-P", "-m", "pytest", "-q", "-s"]
     cargo = ["cargo", "test", "--locked", "--release"]
     nocapture = ["--", "--nocapture"]
     soak.run("kill loop", [*pytest, "tests/test_crash.py"], RETENTIVE_SOAK_ROUNDS=rounds)
-    soak.run("sequences of calls", [*pytest, "--timeout=1800", "tests/test_model.py"], RETENTIVE_SOAK="1")
+    soak.run("sequences of calls", [*pytest, "--timeout=1800", "tests/test_model.py"], RETENTIVE_SOAK=sequences)
     core = ["--package", "retentive-core", "--test"]
     soak.run("failing disk", [*cargo, *core, "disk_faults", *nocapture], RETENTIVE_SOAK="1")
     soak.run("fuzz corpus", [*cargo, "--test", "corpus", *nocapture], FUZZ)

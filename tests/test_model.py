@@ -27,8 +27,8 @@ from hypothesis.stateful import (
 from retentive import Collection, ConflictError
 from retentive.embedders import HashEmbedder
 
-SOAK = int(os.environ.get("RETENTIVE_SOAK", "0"))
-EXAMPLES = 400 if SOAK else 12
+SOAK = int(os.environ.get("RETENTIVE_SOAK", "0"))  # how many sequences; 0: a test run
+EXAMPLES = SOAK or 12
 TEXTS = st.text(max_size=40).map("said {}".format)  # a turn without a word is never recalled
 SESSIONS = st.sampled_from(["a", "ab", "A", "a%", "ä"])
 KEYS = st.sampled_from(["city", "job"])
