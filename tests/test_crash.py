@@ -310,8 +310,13 @@ def mentioned(logs):
         for line in lines:
             yield from (item["id"] for item in line.get("items", []))
             yield from line.get("ids", [])
-            if isinstance(line.get("done"), str):
-                yield line["done"]
+            if "id" in line:
+                yield line["id"]
+            done = line.get("done")
+            if isinstance(done, str):
+                yield done
+            elif isinstance(done, dict):
+                yield from done["facts"]
 
 
 def check(folder, expected, logs):
