@@ -106,8 +106,9 @@ fn expect_right(wanted: &Wanted, packed: &Packed, budget: u64, asked: &Asked) {
     assert_eq!(kept.len(), packed.retrieved.len(), "twice: {asked:?}");
     for index in 0..wanted.retrieved.len() {
         let dropped = packed.dropped.iter().any(|(section, at, _)| (*section, *at) == (Section::Retrieved, index));
+        let as_recent = wanted.recent_of[index].is_some_and(|turn| turn >= packed.recent_from);
         assert!(
-            kept.contains(&index) != dropped,
+            if kept.contains(&index) { !dropped } else { dropped || as_recent },
             "retrieved {index} is neither kept nor dropped, or both: {asked:?}: {packed:?}"
         );
     }
