@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -168,3 +169,12 @@ def found(start: Callable[..., subprocess.Popen[str]]) -> Callable[[Iterable[str
         return told.splitlines()
 
     return found
+
+
+@pytest.fixture
+def counted() -> Iterator[Callable[..., None]]:
+    """Add to the counts that `make soak` sums up from what the tests print."""
+    counts: Counter[str] = Counter()
+    yield lambda **more: counts.update(more)
+    for what, count in counts.items():
+        sys.stdout.write(f"counted {what} {count}\n")
