@@ -23,7 +23,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python bench wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python soak bench wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -58,6 +58,9 @@ test-rust: $(STAMP)/tools need-rust ## The Rust tests
 
 test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
 	$(PY) -P -m pytest $(ARGS)
+
+soak: $(STAMP)/installed need-rust ## Kills, disk faults, fuzzing and random calls for half an hour; prints their counts
+	$(PY) scripts/soak.py
 
 bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
 	cargo build --release --locked --package retentive-benches

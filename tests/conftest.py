@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -24,6 +25,14 @@ def pytest_configure() -> None:
             f"retentive would be imported from the source tree ({spec.origin}), not from the built wheel; "
             "run `make test-python`, or set RETENTIVE_TEST_SOURCE=1 after `maturin develop`"
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With RETENTIVE_SOAK=1, tests marked `soak` have hours instead of minutes."""
+    if os.environ.get("RETENTIVE_SOAK"):
+        for item in items:
+            if item.get_closest_marker("soak"):
+                item.add_marker(pytest.mark.timeout(6 * 3_600), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -160,3 +169,12 @@ def found(start: Callable[..., subprocess.Popen[str]]) -> Callable[[Iterable[str
         return told.splitlines()
 
     return found
+
+
+@pytest.fixture
+def counted() -> Iterator[Callable[..., None]]:
+    """Add to the counts that `make soak` sums up from what the tests print."""
+    counts: Counter[str] = Counter()
+    yield lambda **more: counts.update(more)
+    for what, count in counts.items():
+        sys.stdout.write(f"counted {what} {count}\n")

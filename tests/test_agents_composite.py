@@ -120,6 +120,17 @@ def test_members_of_one_file_opened_twice_store_a_turn_once(tmp_path, embedder):
         assert contents(memory.get(query="red")) == ["red"]
 
 
+def test_members_of_one_file_by_two_paths_store_a_turn_once(tmp_path, embedder):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "data", target_is_directory=True)
+    with (
+        Collection("c", path=tmp_path / "data", embedder=embedder) as first,
+        Collection("c", path=tmp_path / "link", embedder=embedder) as second,
+    ):
+        CompositeMemory([WindowMemory(collection=first), VectorMemory(collection=second)]).add(Message.user("red"))
+        assert first.count() == 1
+
+
 def test_members_within_composite_members_store_a_turn_once(memory_db):
     window, vector = both(memory_db)
     memory = CompositeMemory([CompositeMemory([window]), CompositeMemory([vector, window]), window])
@@ -297,6 +308,23 @@ def test_wrong_argument_is_refused_before_any_member_is_asked(call):
     member = ListMemory(failing=AssertionError("asked"))
     with pytest.raises(InvalidInputError):
         call(CompositeMemory([member]))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message.user("a", {"_vx_role": "system"}),
+        Message.user("a", {"agent_memories": ["window"]}),
+        Message.user("a", {"score": float("nan")}),
+        Message.user("\ud800"),
+    ],
+)
+def test_message_that_one_member_cannot_store_is_stored_by_none(message, memory_db):
+    own = ListMemory()
+    memory = CompositeMemory([own, WindowMemory(collection=memory_db)])
+    with pytest.raises(InvalidInputError, match=r"messages\[1\]"):
+        memory.add([Message.user("good"), message])
+    assert (own.messages, memory_db.count()) == ([], 0)
 
 
 def test_describe_nests(memory_db):

@@ -196,6 +196,12 @@ def test_oldest_comes_first_whatever_is_nearest(memory):
     assert scores[2] == min(scores)
 
 
+def test_turns_of_one_instant_come_as_they_stand_in_the_thread(memory):
+    for name in ("c", "b", "a"):
+        memory.native().remember(f"red {name}", session="default", timestamp="2026-05-01", id=name)
+    assert contents(memory.get(query="red")) == ["red c", "red b", "red a"]
+
+
 def test_top_k_are_the_nearest(memory):
     memory.add(said("red", "red blue", "other words here", "red blue green", "nothing alike"))
     assert set(contents(memory.get(query="red blue green"))) == {"red", "red blue", "red blue green"}

@@ -394,6 +394,27 @@ class TestCancelling:
 
         asyncio.run(use())
 
+    def test_a_consolidation_says_how_far_it_came(self, memory_db):
+        stalled = asyncio.Event()
+
+        async def summarize(turns):
+            if turns[0]["text"] == "number 4":
+                stalled.set()
+                await asyncio.sleep(60)
+            return [f"from {turns[0]['text']}"]
+
+        async def use():
+            await memory_db.aremember_many([{"text": f"number {n}", "session": "s"} for n in range(12)])
+            task = asyncio.create_task(memory_db.aconsolidate("s", summarize, keep_recent=0, batch_turns=2))
+            await stalled.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as raised:
+                await task
+            assert (raised.value.report.turns_removed, len(raised.value.report.fact_ids)) == (4, 2)
+            assert len(await memory_db.aturns("s")) == 8
+
+        asyncio.run(use())
+
     def test_what_a_step_asks_for_after_its_caller_has_gone_is_let_go(self, tmp_path):
         """The embedder is plain and stands still; the judge, which is async, would be next."""
         entered, opened, asked = threading.Event(), threading.Event(), []

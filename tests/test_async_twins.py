@@ -128,6 +128,8 @@ CALLS = [
     ("expire",),
     ("forget", "s", ("turn",), 1.0),
     ("stats",),
+    ("verify",),
+    ("compact",),
     ("warmup",),
     ("delete", ["nothing"]),
     ("get", ["nothing"], True),

@@ -222,7 +222,7 @@ def test_good_name_of_a_collection_is_taken(tmp_path, name, embedder):
         assert db.path.exists()
 
 
-@pytest.mark.parametrize("path", ["", ":memory:", 3, b"folder", "a\0b", ["x"]])
+@pytest.mark.parametrize("path", ["", ":memory:", 3, b"folder", "a\0b", ["x"], "\ud800"])
 def test_bad_path_is_refused(path):
     with pytest.raises(InvalidInputError, match="path"):
         Collection("c", path=path)

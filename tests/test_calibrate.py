@@ -281,6 +281,37 @@ def test_few_questions_give_no_refusal_floor_and_the_embedders_stays():
         assert not db.recall("tell me more of chess").items
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"queries": ["tell me more of chess"] * 60},
+        {"related": [("tell me more of chess", "statement 1 on chess")] * 60},
+        {"queries": ["tell me more of chess"] * 60, "related": [("tell me more of chess", "statement 1 on chess")]},
+    ],
+)
+def test_question_asked_again_and_again_is_one_question(talked, arguments):
+    measured = talked.calibrate(**arguments)
+    assert not measured.enough
+    assert measured.questions == 1
+    assert talked.calibration() is None
+
+
+def test_pair_given_again_and_again_is_one_pair(talked):
+    measured = talked.calibrate(related=[("chess", "a game")] * 60, unrelated=[("chess", "a boat")] * 300)
+    assert (measured.related.count, measured.unrelated.count) == (1, 1)
+    vectors = talked.calibrate([np.ones(264)] * 60)
+    assert vectors.related.count == 1
+
+
+def test_answers_of_one_question_are_related_to_it():
+    with Collection("c", embedder=topics_embedder()) as db:
+        texts = [f"statement {number} on chess" for number in range(30)]
+        db.add(texts)
+        measured = db.calibrate(related=[("tell me more of chess", text) for text in texts])
+        assert measured.related.count == 30
+        assert measured.unrelated.count == 0
+
+
 def test_equal_texts_are_not_taken_for_unrelated_ones():
     with Collection("c", embedder=HashEmbedder(64)) as db:
         db.remember_many([{"text": "ok", "session": f"s{number}"} for number in range(100)])

@@ -163,7 +163,7 @@ def test_messages_map_roles_that_a_chat_api_does_not_know(memory_db):
     for role, name in (("human", None), ("ai", None), ("tool", None), ("user", "Ann"), ("agent", "Max")):
         memory_db.remember("said", session="a", role=role, name=name)
     assert memory_db.context("x", session="a", limit=0).messages() == [
-        {"role": "user", "content": "said"},
+        {"role": "user", "content": "human: said"},
         {"role": "assistant", "content": "said"},
         {"role": "user", "content": "tool: said"},
         {"role": "user", "content": "Ann: said"},

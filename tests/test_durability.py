@@ -191,3 +191,19 @@ except StoreError as error:
 """
     )
     assert told in (["may not write", "True True"], ["may not write", "1"])
+
+
+def test_a_folder_that_is_removed_is_an_error_and_takes_no_writes(tmp_path, embedder, run):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    with Collection("test", path=folder, embedder=embedder) as db:
+        db.remember("here", session="s")
+        run("import shutil; shutil.rmtree(f'{folder}/inner')")
+        for call in (lambda: db.remember("lost?", session="s"), lambda: db.turns("s"), lambda: db.forget("s")):
+            with pytest.raises(FileNotFoundError) as caught:
+                call()
+            assert caught.value.filename == str(folder / "test.db")
+        with Collection("test", path=folder, embedder=embedder) as new:  # makes the folder anew
+            assert new.count() == 0
+            new.remember("after", session="s")
+            assert [turn.text for turn in db.turns("s")] == ["after"]

@@ -147,6 +147,8 @@ CALLS = {
     "calibration": lambda db: db.calibration(),
     "uncalibrate": lambda db: db.uncalibrate(),
     "stats": lambda db: db.stats(),
+    "verify": lambda db: db.verify(),
+    "compact": lambda db: db.compact(),
     "warmup": lambda db: db.warmup(),
 }
 

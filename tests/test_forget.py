@@ -75,6 +75,11 @@ def test_older_than_is_days_or_an_instant(two, older_than):
     assert [turn.text for turn in two.turns("a")] == ["new turn of a"]
 
 
+@pytest.mark.parametrize("days", [1e10, 1e300])
+def test_older_than_any_number_of_days_is_an_instant(two, days):
+    assert two.forget(session="a", older_than=days) == 0
+
+
 def test_older_than_alone_selects(two):
     assert two.forget(older_than=30, now="2026-03-05") == 2
 

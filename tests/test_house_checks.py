@@ -1,6 +1,7 @@
 """The checks in scripts/ find what they are for."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 @pytest.fixture(autouse=True)
 def scripts_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    for name in ("check_lengths", "check_words", "tracked"):
+    for name in ("check_lengths", "check_notice", "check_words", "tracked"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
@@ -63,3 +64,18 @@ def test_words_are_not_found_in_innocent_text(text):
     from check_words import findings
 
     assert list(findings(text)) == []
+
+
+def test_cargo_deny_allows_the_licences_that_the_check_of_the_notice_does():
+    from check_notice import PERMISSIVE
+
+    deny = tomllib.loads((SCRIPTS.parent / "deny.toml").read_text(encoding="utf-8"))
+    assert set(deny["licenses"]["allow"]) == PERMISSIVE
+
+
+def test_rust_libraries_come_from_the_registry_with_a_checksum():
+    locked = tomllib.loads((SCRIPTS.parent / "Cargo.lock").read_text(encoding="utf-8"))["package"]
+    libraries = [package for package in locked if not package["name"].startswith("retentive")]
+    assert len(libraries) > 20
+    assert [package["name"] for package in libraries if "checksum" not in package] == []
+    assert [package["name"] for package in libraries if not package["source"].startswith("registry+")] == []

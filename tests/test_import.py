@@ -67,3 +67,28 @@ def test_star_import_gives_the_public_names():
 def test_public_module_says_what_it_exports(module):
     imported = __import__(module, fromlist=["__all__"])
     assert all(hasattr(imported, name) for name in imported.__all__)
+
+
+DECLARED_ONLY = """
+import importlib.metadata, sys
+
+
+class Declared:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in sys.stdlib_module_names | {"retentive", "numpy", "tokenizers"}:
+            raise ModuleNotFoundError(f"{name} is no declared dependency", name=name)
+
+
+sys.meta_path.insert(0, Declared())
+from retentive import Collection
+db = Collection("c", path=sys.argv[1])
+db.remember("I'd like the report as a PDF", session="a")
+print(db.context("which format", session="a", min_relevance=None).recent[0].text)
+print(sorted(line.partition(">")[0] for line in importlib.metadata.requires("retentive") if "extra" not in line))
+"""
+
+
+def test_declared_dependencies_are_enough(tmp_path):
+    code = f"import sys; sys.argv = ['', {str(tmp_path)!r}]\n{DECLARED_ONLY}"
+    assert run(code).splitlines() == ["I'd like the report as a PDF", "['numpy', 'tokenizers']"]

@@ -334,6 +334,13 @@ class TestFolders:
         (small_folder / file).write_text(json.dumps(content))
         assert OnnxEmbedder(small_folder).name == "bge-small-en-v1.5"
 
+    def test_stated_name_goes_before_the_folders(self, small_folder: Path, tmp_path: Path) -> None:
+        stated = {"_name_or_path": "BAAI/bge-small-en-v1.5", "hidden_size": 384}
+        (small_folder / "config.json").unlink()
+        (small_folder / "config.json").write_text(json.dumps(stated))
+        misnamed = small_folder.rename(tmp_path / "all-MiniLM-L6-v2")
+        assert OnnxEmbedder(misnamed).name == "bge-small-en-v1.5"
+
     def test_descriptions_of_sentence_transformers_are_read(self, small_folder: Path) -> None:
         (small_folder / "1_Pooling").mkdir()
         pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "word_embedding_dimension": 384}
@@ -368,6 +375,9 @@ class TestFolders:
             ({"part_tokens": 513}, "to the window's 512"),
             ({"name": " "}, "name"),
             ({"file": "other.onnx"}, r"no other\.onnx"),
+            ({"file": 5}, "file is 5"),
+            ({"query_prefix": 5}, "query_prefix is 5"),
+            ({"document_prefix": b"x"}, "document_prefix is"),
         ],
     )
     def test_bad_argument_is_refused(self, bge_folder: Path, arguments: dict[str, object], message: str) -> None:

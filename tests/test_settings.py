@@ -222,3 +222,9 @@ def test_repr_of_collection_and_settings(memory_db):
     assert "test" in repr(memory_db)
     assert "in memory" in repr(memory_db)
     assert "half_life_days=7" in repr(memory_db.memory)
+
+
+def test_sitting_gap_of_any_length_is_one_sitting(memory_db):
+    memory_db.remember("the report as a PDF", session="a")
+    memory_db.memory = ConversationMemory(memory_db, sitting_gap_hours=1e305)
+    assert memory_db.recall("the report", session="a").texts == ["the report as a PDF"]

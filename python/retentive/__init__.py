@@ -54,6 +54,7 @@ from retentive._errors import (
     SummarizeError,
     VersionError,
 )
+from retentive._report import Problem, Report
 from retentive._results import ConsolidationReport, Result, Results
 from retentive.embedders import (
     AsyncEmbedder,
@@ -110,6 +111,8 @@ __all__ = [
     "JudgeError",
     "NotFoundError",
     "OnnxEmbedder",
+    "Problem",
+    "Report",
     "Result",
     "Results",
     "RetentiveError",

@@ -14,7 +14,7 @@ from retentive import _clock, _core, _validate
 from retentive._calibration import Calibration, judged, restored, unmeasured
 from retentive._embedding import GIVEN
 from retentive._errors import DimensionError, InvalidInputError, NotFoundError
-from retentive._vectors import given_vector
+from retentive._vectors import given_vector, length
 from retentive.embedders._protocol import DEFAULT_DENSE_WEIGHT
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def calibrate(
     ask = Asking(engine, name, dimension)
     made = asked is None and near is None
     questions, rows = yield from ask.made_of(texts) if made else ask.given(asked or [], near or [])
+    questions = _merged(questions)
     apart = _unrelated(texts, questions) if far is None else (yield from ask.resolved(far, "unrelated"))[1]
     evidence = ask.evidence(questions)
     measured = _core.measure(_cosines(rows), _cosines(apart), evidence, made)
@@ -109,8 +110,12 @@ class Asking:
     def given(self, queries: Sequence[Any], related: Sequence[tuple[Any, str]]) -> Steps[tuple[list[Question], Rows]]:
         """Return the questions, each with its best hit, and the related pairs."""
         questions, rows = yield from self.resolved(related, "related")
+        asked = set()
         for index, query in enumerate(queries):
             text, vector = yield from self._query(query, f"queries[{index}]")
+            if (key := text or vector.tobytes()) in asked:
+                continue  # a question that is repeated measures nothing more
+            asked.add(key)
             hit = self._best_hit(vector)
             answers = frozenset(() if hit is None else (hit.id, hit.text))
             questions.append(Question(text, vector, answers))
@@ -128,9 +133,12 @@ class Asking:
                 raise NotFoundError(f"{name} has the id {second!r}, which nothing in the collection has", id=second)
         vectors = yield from self._engine.embedding.documents(texts)
         embedded = {second: parts[0] for second, parts in zip(texts, vectors, strict=True)}
-        questions, rows = [], []
+        questions, rows, asked = [], [], set()
         for index, (query, second) in enumerate(pairs):
             text, vector = yield from self._query(query, f"{name}[{index}][0]")
+            if (key := (text or vector.tobytes(), second)) in asked:
+                continue
+            asked.add(key)
             parts = found[second]
             questions.append(Question(text, vector, frozenset((second,))))
             rows.append((vector, embedded[second] if parts is None else parts))
@@ -183,12 +191,22 @@ class Asking:
         return next(iter(self._engine.core.search(request).memories), None)
 
 
+def _merged(questions: Sequence[Question]) -> list[Question]:
+    """Return each question once, with all of its answers."""
+    merged: dict[object, Question] = {}
+    for question in questions:
+        key = question.text or question.vector.tobytes(), question.own
+        answers = merged.get(key, question).answers | question.answers
+        merged[key] = question._replace(answers=answers)
+    return list(merged.values())
+
+
 def _pairs(pairs: object, name: str) -> list[tuple[Any, str]] | None:
     if pairs is None:
         return None
     checked = []
     for index, pair in enumerate(_validate.items(pairs, name, "pairs of a query and a text or an id")):
-        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if isinstance(pair, str | bytes) or length(pair) != 2:
             raise InvalidInputError(
                 f"{name}[{index}] is {_validate.shown(pair)}, expected a pair of a query and a text or an id"
             )

@@ -24,6 +24,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._pool import Pool
 from retentive._remember import normalised_key
+from retentive._report import Report, report
 from retentive._results import Result, Results
 from retentive.embedders import only, resolve
 from retentive.memory import ConversationMemory
@@ -414,7 +415,7 @@ class Collection(Conversation, CollectionTwins):
 
         Args:
             queries: questions that the collection has an answer to, as texts or vectors `[d]`. Each is related to its
-                best hit, and unrelated to 25 others of 256 texts of the collection.
+                best hit, and unrelated to 25 others of 256 texts of the collection. What is repeated counts once.
             related: pairs of a query and the text that answers it, or that text's id.
             unrelated: pairs that have nothing to do with each other, in place of those above.
 
@@ -433,7 +434,7 @@ class Collection(Conversation, CollectionTwins):
             >>> from retentive.embedders import HashEmbedder
             >>> db = Collection("docs", embedder=HashEmbedder(64))
             >>> ids = db.add([f"note {number} on subject {number % 7}" for number in range(40)])
-            >>> db.calibrate(f"what about subject {number % 7}" for number in range(30)).enough
+            >>> db.calibrate(f"what about note {number}?" for number in range(30)).enough
             True
             >>> db.uncalibrate()
             True
@@ -451,6 +452,52 @@ class Collection(Conversation, CollectionTwins):
     def stats(self) -> dict[str, Any]:
         """Return sizes and counts, by name."""
         return self._engine.core.stats()
+
+    def verify(self) -> Report:
+        """Read everything, compare it with its checksums, and say what is wrong.
+
+        Each row, SQLite's own structure and indexes, and what rows must have in common: counts, chains, turn numbers,
+        vectors, and that what was erased is overwritten. Damaged rows are listed and do not stop it. One snapshot is
+        read; writers go on meanwhile, and Ctrl-C ends it. A fork waits until it is done.
+
+        Returns:
+            A `Report`; `report.ok` is True where nothing is wrong.
+
+        Raises:
+            BusyError: the file stayed locked.
+
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> id = db.remember("I'd like the report as a PDF", session="u42")
+            >>> report = db.verify()
+            >>> report.ok, report.rows_checked["memory"]
+            (True, 1)
+        """
+        return report(self._engine.core.verify())
+
+    def compact(self) -> int:
+        """Give back the space of what was erased or re-embedded; return how many bytes the file became smaller.
+
+        The file is written anew, without what was overwritten in it, and replaced in one transaction: a kill, a full
+        disk or Ctrl-C leaves the old one whole. Needs about twice the new file's size of free space in its folder. All
+        processes keep it open: readers go on, writers wait, other processes' at most their `busy_timeout_s`.
+
+        Raises:
+            BusyError: somebody kept reading or writing for `busy_timeout_s`; nothing was changed.
+            FullError: the disk is full; nothing was changed.
+            StoreError: the collection is read-only.
+
+        Examples:
+            >>> from retentive.embedders import HashEmbedder
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> ids = db.remember_many([{"text": f"number {i}", "session": "u42"} for i in range(100)])
+            >>> db.forget("u42")
+            100
+            >>> db.compact() > 0
+            True
+        """
+        return self._engine.core.compact()
 
     def warmup(self) -> None:
         """Load the embedder's model and the index, so that the first call need not."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from retentive._calibration import Calibration
     from retentive._collection import Collection
     from retentive._engine import Engine
+    from retentive._report import Report
     from retentive._results import Result, Results
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
@@ -160,6 +161,14 @@ class CollectionTwins:
     async def astats(self) -> dict[str, Any]:
         """Do what `stats` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).stats)
+
+    async def averify(self) -> Report:
+        """Do what `verify` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).verify)
+
+    async def acompact(self) -> int:
+        """Do what `compact` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).compact)
 
     async def awarmup(self) -> None:
         """Do what `warmup` does, without blocking the event loop."""

@@ -91,32 +91,43 @@ def consolidate(
     _steps.plain("progress", progress)
     yield from _steps.announced(f"the summarizer {callable_name(summarize)}", summarize)
     report = ConsolidationReport(request.session, (), (), 0)
-    attempts = 0
     end = _end(engine, request)
-    while turns := _next_batch(engine, request, report, end):
-        try:
-            facts = yield from _facts(summarize, turns, request.pinned)
-        except SummarizeError as error:
-            error.report = report
-            raise
-        committed = yield from _commit(engine, settings, request, turns, facts)
-        if committed is None:
-            attempts += 1
-            if attempts == _ATTEMPTS:
-                raise ConflictError(f"the turns changed during {_ATTEMPTS} summaries, expected them to rest; try later")
-            continue
-        attempts = 0
-        fact_ids, removed = committed
-        report = ConsolidationReport(
-            session=report.session,
-            turn_ids=(*report.turn_ids, *[turn.id for turn in turns]),
-            fact_ids=(*report.fact_ids, *fact_ids),
-            turns_removed=report.turns_removed + removed,
-        )
-        if progress is not None:
-            progress(len(report.turn_ids), None)
-        yield CHECKPOINT
+    try:
+        while committed := (yield from _one_batch(engine, settings, request, report, end, summarize)):
+            report = committed
+            if progress is not None:
+                progress(len(report.turn_ids), None)
+            yield CHECKPOINT
+    except BaseException as error:  # Ctrl-C and a cancelled task too: what is committed stays
+        error.report = report  # type: ignore[attr-defined]
+        raise
     return report
+
+
+def _one_batch(
+    engine: Engine,
+    settings: ConversationMemory,
+    request: Request,
+    report: ConsolidationReport,
+    end: int,
+    summarize: Summarize | AsyncSummarize,
+) -> Steps[ConsolidationReport | None]:
+    """Summarise the next batch and commit it; return the report with it, None where no turns are left."""
+    for _ in range(_ATTEMPTS):
+        turns = _next_batch(engine, request, report, end)
+        if not turns:
+            return None
+        facts = yield from _facts(summarize, turns, request.pinned)
+        committed = yield from _commit(engine, settings, request, turns, facts)
+        if committed is not None:
+            fact_ids, removed = committed
+            return ConsolidationReport(
+                session=report.session,
+                turn_ids=(*report.turn_ids, *[turn.id for turn in turns]),
+                fact_ids=(*report.fact_ids, *fact_ids),
+                turns_removed=report.turns_removed + removed,
+            )
+    raise ConflictError(f"the turns changed during {_ATTEMPTS} summaries, expected them to rest; try later")
 
 
 def _end(engine: Engine, request: Request) -> int:
@@ -216,7 +227,7 @@ def _fact(item: object, turns: list[_core.Memory], pinned: bool) -> Fact:
         raise InvalidInputError(f"an item is {_validate.shown(item)}, expected a string or a mapping")
     if not item.keys() <= _FACT_FIELDS:
         unknown = min(map(str, item.keys() - _FACT_FIELDS))
-        raise InvalidInputError(f"a fact has the field {unknown!r}, expected of {sorted(_FACT_FIELDS)}")
+        raise InvalidInputError(f"a fact has the field {_validate.shown(unknown)}, expected of {sorted(_FACT_FIELDS)}")
     key = item.get("key")
     own_pinned = item.get("pinned")
     return Fact(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from retentive import _clock, _reading, _times, _validate
+from retentive import _clock, _lines, _reading, _times, _validate
 from retentive._recall import RecallOptions, embedded, recall_request
 from retentive._results import Dropped, Result
 from retentive.embedders import StaticEmbedder
@@ -67,11 +67,13 @@ class ContextBlock:
         """Return the block as messages for a chat API: what is known as a system message, then the recent turns.
 
         Each is `{"role": ..., "content": ...}`; the role is `system`, `user` or `assistant`. A turn of another role is
-        a `user` message that starts with the role; one with a speaker's name starts with the name. The new message is
-        the caller's to add.
+        a `user` message that starts with the role; one with a speaker's name starts with the name, as in `text`. Where
+        one message of a role starts with who speaks, all of that role do, so that no text can pose as somebody else's.
+        The new message is the caller's to add.
         """
         background = [{"role": "system", "content": self._background}] if self._background else []
-        return background + [_message(turn) for turn in self.recent]
+        spoken = {_chat_role(turn) for turn in self.recent if _is_marked(turn)}
+        return background + [_message(turn, spoken) for turn in self.recent]
 
     def __str__(self) -> str:
         return self.text
@@ -81,11 +83,19 @@ class ContextBlock:
         return f"<ContextBlock of {parts}, {self.token_estimate} of {self.token_budget} tokens>"
 
 
-def _message(turn: Result) -> dict[str, str]:
-    spoken = turn.role or "user"
-    role = _CHAT_ROLES.get(spoken.casefold())
-    speaker = turn.name or (spoken if role is None else None)
-    return {"role": role or "user", "content": turn.text if speaker is None else f"{speaker}: {turn.text}"}
+def _chat_role(turn: Result) -> str:
+    return _CHAT_ROLES.get((turn.role or "user").lower(), "user")
+
+
+def _is_marked(turn: Result) -> bool:
+    """Whether the message's role alone does not tell who speaks."""
+    return turn.name is not None or (turn.role or "user").lower() not in _CHAT_ROLES
+
+
+def _message(turn: Result, spoken: set[str]) -> dict[str, str]:
+    role = _chat_role(turn)
+    start = f"{_lines.speaker(turn.role or 'user', turn.name)}: " if role in spoken else ""
+    return {"role": role, "content": start + turn.text}
 
 
 def context(
@@ -125,7 +135,7 @@ def context(
 def _check_options(options: RecallOptions) -> None:
     unknown = sorted(options.keys() - RecallOptions.__annotations__.keys())
     if unknown:
-        raise TypeError(f"context() got an unexpected keyword argument {unknown[0]!r}")
+        raise TypeError(f"context() got an unexpected keyword argument {_validate.shown(unknown[0])}")
 
 
 def _recent(recent_turns: object, settings: ConversationMemory) -> int:
@@ -168,7 +178,7 @@ def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> E
     """
     if excerpt is None:
         return None
-    length = None if excerpt == "auto" else _validate.integer("excerpt", excerpt, at_least=1)
+    length = None if _validate.is_auto(excerpt) else _validate.integer("excerpt", excerpt, at_least=1)
     terms = zip(embedding.models, recall["query_terms"], strict=False)  # none in lexical mode
     known = (terms for model, terms in terms if isinstance(model, StaticEmbedder))
     return {

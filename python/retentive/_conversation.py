@@ -410,8 +410,9 @@ class Conversation(ConversationTwins):
             keep_recent: how many of the last turns stay as they are.
             older_than: only turns said more than so many days before `now`, or before a datetime.
             batch_turns: how many turns `summarize` gets at once, at most.
-            delete: False keeps the turns; those that a fact cites are not summarised again. Beside its turns a fact is
-                found by what tells them apart, and left out where all of them are there: say which in `turns`.
+            delete: False keeps the turns; those that a fact cites are not summarised again, the others are, at the
+                next call. Beside its turns a fact is found by what tells them apart, and left out where all of them
+                are there: say which in `turns`.
             pinned: store the facts as pinned facts.
             now: the time to count from; None for the clock's.
             user: whose session.
@@ -423,6 +424,7 @@ class Conversation(ConversationTwins):
         Raises:
             SummarizeError: the summarizer raised or returned something else; `.report` says what was done before.
             ConflictError: the turns kept changing meanwhile.
+            KeyboardInterrupt: Ctrl-C. As on every exception from the first batch on, `.report` says what was done.
 
         Examples:
             >>> from retentive import Collection

@@ -1,6 +1,7 @@
 """The native module: the engine behind one door. Errors are the classes of `retentive._errors`."""
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -12,6 +13,7 @@ from retentive._requests import (
     Counter,
     Excerpts,
     Forget,
+    Found,
     Measured,
     NewMemory,
     Question,
@@ -32,6 +34,7 @@ __all__ = [
     "estimate_tokens",
     "feedback_score",
     "measure",
+    "repair",
     "select",
     "validate_filter",
     "validate_signals",
@@ -213,8 +216,11 @@ class Core:
     def calibration(self) -> str | None: ...
     def drop_calibration(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
+    def verify(self) -> Found: ...
+    def compact(self) -> int: ...
     def warmup(self) -> None: ...
 
+def repair(copy: str | PathLike[str], into: str | PathLike[str], language: str, entropy: bytes) -> Found: ...
 def select(
     memories: Sequence[Memory], limit: int | None, token_budget: int | None, counter: Counter | None, once: bool
 ) -> Selection: ...

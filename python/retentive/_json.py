@@ -43,7 +43,9 @@ def metadata_text(metadata: Mapping[str, Any] | None) -> str | None:
     value = metadata if isinstance(metadata, dict) else dict(metadata)
     for key in value:
         if isinstance(key, str) and key.startswith(RESERVED_PREFIX):
-            raise InvalidInputError(f"metadata has the key {key!r}; keys that start with _vx_ are reserved, rename it")
+            raise InvalidInputError(
+                f"metadata has the key {_validate.shown(key)}; keys that start with _vx_ are reserved, rename it"
+            )
     _check(value, "metadata", 1)
     return _dumped(value, "metadata")
 

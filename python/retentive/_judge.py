@@ -73,7 +73,7 @@ def apply(engine: Engine, settings: ConversationMemory, memory: NewMemory, now: 
         # No text: what the judge raised may quote one.
         cause = type(error.__cause__).__name__ if error.__cause__ else "a bad answer"
         logger.warning(
-            "the judge %s failed (%s) on %s: stored, nothing superseded", callable_name(judge), cause, memory["id"]
+            "the judge %s failed (%s) on %r: stored, nothing superseded", callable_name(judge), cause, memory["id"]
         )
         memory["judge"] = FAILED
         return
@@ -108,4 +108,6 @@ def _listed(returned: object) -> list[object] | None:
 
 
 def _is_bool(value: object) -> bool:
-    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"  # numpy's
+    if isinstance(value, bool):
+        return True
+    return getattr(getattr(value, "dtype", None), "kind", "") == "b" and getattr(value, "shape", None) == ()  # numpy's

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DURABILITIES = ("full", "normal")
 MAX_WAIT_S = 31_536_000  # a year
+MOST_CACHE_MB = 2**40  # in bytes it is still a number of 64 bits
 
 
 def open_core(
@@ -31,9 +32,8 @@ def open_core(
     """Return the open core and its file. Only SQLite ever opens that file."""
     _validate.collection_name(name)
     _validate.choice("durability", durability, DURABILITIES)
-    if not isinstance(language, str):
-        raise InvalidInputError(f"language is {_validate.shown(language)}, expected a name like 'english'")
-    cache_mb = _validate.integer("cache_mb", cache_mb, at_least=1)
+    _validate.label(language, "language")
+    cache_mb = min(_validate.integer("cache_mb", cache_mb, at_least=1), MOST_CACHE_MB)
     busy_timeout_s = _validate.number("busy_timeout_s", busy_timeout_s, at_least=0, at_most=MAX_WAIT_S)
     _validate.boolean("readonly", readonly)
     file = None if path is None else _file(name, path, readonly)
@@ -70,6 +70,10 @@ def _file(name: str, path: object, readonly: bool) -> Path:
             f"path is {_validate.shown(path)}, expected a folder; None keeps the collection in memory"
         )
     folder = Path(folder_name).absolute()
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"path is {_validate.shown(path)}, expected a folder with a name in UTF-8") from error
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if not readonly:

@@ -37,20 +37,27 @@ class Pool:
 
         return await aio.call(self, method, *args, **kwargs)
 
-    def submit(self, job: Callable[..., Any], *arguments: object) -> Future[Any]:
+    def submit(self, job: Callable[..., Any], *arguments: object, apart: bool = False) -> Future[Any]:
         """Have a thread run a job.
+
+        Args:
+            job: what to run.
+            arguments: for the job.
+            apart: in a thread of its own, since all of the pool's may be waiting for it.
 
         Raises:
             ClosedError: the pool was closed.
         """
-        executor = self._executor()
+        executor = _executor(self._name, 1) if apart else self._shared()
         try:
             if not self._closed:
                 return executor.submit(job, *arguments)
         except RuntimeError:
             if not self._closed:  # no thread can be started, or the interpreter ends
                 raise
-        executor.shutdown(wait=False)
+        finally:
+            if apart or self._closed:
+                executor.shutdown(wait=False)
         raise ClosedError("the collection is closed; open it again")
 
     def close(self) -> None:
@@ -60,12 +67,16 @@ class Pool:
         if executor is not None:
             executor.shutdown(wait=False)
 
-    def _executor(self) -> ThreadPoolExecutor:
+    def _shared(self) -> ThreadPoolExecutor:
         process = os.getpid()
         executor = self._executors.get(process)
         if executor is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            made = ThreadPoolExecutor(THREADS, thread_name_prefix=f"retentive-{self._name}")
+            made = _executor(self._name, THREADS)
             executor = self._executors.setdefault(process, made)  # of two made at once, one has no threads yet
         return executor
+
+
+def _executor(name: str, threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"retentive-{name}")

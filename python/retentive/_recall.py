@@ -82,8 +82,10 @@ def recall_request(
     limit, token_budget = limits(limit, token_budget)
     mode = mode_of(options.get("mode"))
     min_relevance = options.get("min_relevance", "auto")
-    if min_relevance != "auto" and min_relevance is not None:
-        min_relevance = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
+    automatic = _validate.is_auto(min_relevance)
+    least = None
+    if not automatic and min_relevance is not None:
+        least = _validate.number("min_relevance", min_relevance, expected='a finite number, "auto" or None')
     request: RecallRequest = {
         "query": query,
         "vectors": (),
@@ -100,9 +102,9 @@ def recall_request(
         "as_of": _times.instant_or_none("as_of", options.get("as_of")),
         "exclude_ids": _validate.memory_ids(options.get("exclude_ids", ()), "exclude_ids"),
         "filter": _json.filter_text(options.get("filter")),
-        "min_relevance": None if min_relevance == "auto" else min_relevance,
-        "refusal_floor": 0.0 if min_relevance == "auto" else None,
-        "calibrated": min_relevance == "auto" and mode != "lexical",  # where nothing is similar to anything
+        "min_relevance": least,
+        "refusal_floor": 0.0 if automatic else None,
+        "calibrated": automatic and mode != "lexical",  # where nothing is similar to anything
         "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
     if mode == "lexical" and request["min_relevance"] is not None:

@@ -82,7 +82,7 @@ def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
     check, vector = fields.pop("check", None), fields.pop("vector", None)
     if "text" not in fields or not fields.keys() <= FIELDS:
         unknown = sorted(map(str, fields.keys() - FIELDS))
-        got = f"the unknown field {unknown[0]!r}" if unknown else "no text"
+        got = f"the unknown field {_validate.shown(unknown[0])}" if unknown else "no text"
         raise InvalidInputError(
             f"the item has {got}, expected text and of {', '.join(sorted(FIELDS | {'check', 'vector'}))}"
         )

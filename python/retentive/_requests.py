@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Counter: TypeAlias = Callable[[str], int]  # checked: returns a valid count or raises CounterError
 
 
+# rows by table; kind, table, row, id and what is wrong of each problem; how many more there are
+Found: TypeAlias = tuple[dict[str, int], list[tuple[str, str, int | None, str | None, str]], int]
+
+
 class Reach(TypedDict):
     """Which memories a call may see. `user=None` with `any_user=False` is what has no user."""
 

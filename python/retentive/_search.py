@@ -99,7 +99,7 @@ def _embedded(request: SearchRequest, embedding: Embedding) -> Steps[SearchReque
 def _max_distance(embedding: Embedding, value: object, *, measured: bool) -> float | None:
     if value is None:
         return None
-    if isinstance(value, str) and value == "auto":
+    if _validate.is_auto(value):
         floor = embedding.noise_floor if measured else None
         return None if floor is None else 1.0 - floor
     if not measured:

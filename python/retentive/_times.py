@@ -22,6 +22,7 @@ _LAST = (_FINAL - _EPOCH) // _MICROSECOND
 
 DAY_US = 86_400_000_000
 HOUR_US = 3_600_000_000
+_CALENDAR_DAYS = 366 * 10_000
 
 
 def instant(name: str, value: object) -> int:
@@ -81,7 +82,7 @@ def before(older_than: object, now: int) -> int | None:
     if isinstance(older_than, datetime | str):
         return instant("older_than", older_than)
     days = _validate.number("older_than", older_than, at_least=0, expected="days, a datetime or an ISO 8601 string")
-    return max(round(now - days * DAY_US), -_LAST)
+    return max(round(now - min(days, _CALENDAR_DAYS) * DAY_US), -_LAST)
 
 
 def ttl_days(value: object, name: str = "ttl_days") -> float | None:
@@ -93,7 +94,7 @@ def ttl_days(value: object, name: str = "ttl_days") -> float | None:
     if value is None:
         return None
     expected = "days above 0 or float('inf')"
-    if value == math.inf and not isinstance(value, bool):
+    if isinstance(value, float) and value == math.inf:
         return math.inf
     return _validate.number(name, value, above=0, expected=expected)
 

@@ -135,7 +135,7 @@ def kinds(value: object) -> tuple[str, ...]:
     """Return kinds to choose from."""
     chosen = tuple(items(value, "kinds", f"kinds, of {KINDS}"))
     for kind in chosen:
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise InvalidInputError(f"kinds has {shown(kind)}, expected kinds of {KINDS}")
     return chosen
 
@@ -166,15 +166,27 @@ def callable_or_none(name: str, value: object) -> Callable[..., Any] | None:
     return value
 
 
+def is_auto(value: object) -> bool:
+    """Whether it is `"auto"`; not by `==` alone, which an array answers item by item."""
+    return isinstance(value, str) and value == "auto"
+
+
 def integer(name: str, value: object, *, at_least: int = 0) -> int:
     """Return a whole number; a bool is none."""
-    expected = f"a whole number of at least {at_least}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
-    checked = operator.index(value)
-    if not at_least <= checked <= MAX_INT:
-        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
+    checked = whole_number(value)
+    if checked is None or not at_least <= checked <= MAX_INT:
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a whole number of at least {at_least}")
     return checked
+
+
+def whole_number(value: Any) -> int | None:
+    """Return what stands for a whole number as one, numpy's integers too; None for a bool and for everything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # also of a class, or an array, that has `__index__`
+        return None
 
 
 def integer_or_none(name: str, value: object, *, at_least: int = 0) -> int | None:

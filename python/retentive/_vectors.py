@@ -54,17 +54,22 @@ def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector
         InvalidInputError: another number of them, or as for `given_vector`.
         DimensionError: they differ in length.
     """
-    if (
-        isinstance(values, str | bytes | Mapping)
-        or not hasattr(values, "__len__")
-        or not hasattr(values, "__getitem__")
-    ):
+    rows = None if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__getitem__") else length(values)
+    if rows is None:
         raise InvalidInputError(f"{name} is {type(values).__name__}, expected one vector a text, shape [{count}, d]")
-    if len(values) != count:
-        raise InvalidInputError(f"{name} has {len(values)} rows, expected {count}, one a text")
+    if rows != count:
+        raise InvalidInputError(f"{name} has {rows} rows, expected {count}, one a text")
     vectors = [given_vector(values[row], f"{name}[{row}]") for row in range(count)]
     same_dimension(vectors, name)
     return vectors
+
+
+def length(value: Any) -> int | None:
+    """Return the length of what has one; a class that has `__len__`, and an array of no dimension, have none."""
+    try:
+        return len(value)
+    except TypeError:
+        return None
 
 
 def same_dimension(vectors: Sequence[Vector], name: str = "vectors") -> None:

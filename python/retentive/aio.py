@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from types import MethodType
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# Set where a plain callable runs, in a thread of a pool. A loop that it starts or a task that it makes elsewhere
+# inherits it, and the callable may be waiting for that: such calls must not need one of the pool's threads.
+_in_a_step: ContextVar[bool] = ContextVar("retentive_in_a_step", default=False)
 
 
 async def call(pool: Pool, method: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,7 +64,9 @@ class _Call:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._nested = _in_a_step.get()
         self._context = contextvars.copy_context()
+        self._context.run(_in_a_step.set, True)
         self._steps: Steps[Any] | None = None
         self._given_up = False
 
@@ -88,7 +95,7 @@ class _Call:
 
     async def _in_pool(self, job: Callable[[Any], _Done | Pending], argument: object) -> _Done | Pending:
         try:
-            future: Future[_Done | Pending] = self._pool.submit(self._context.run, job, argument)
+            future: Future[_Done | Pending] = self._pool.submit(self._context.run, job, argument, apart=self._nested)
         except ClosedError:
             if self._steps is None:
                 raise

@@ -113,11 +113,14 @@ def _signals(name: str, value: object) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a mapping of signal to weight")
     for signal in value:
-        if not isinstance(signal, str):
+        if not isinstance(signal, str) or len(signal) > _validate.MAX_LABEL_CHARACTERS:
             raise InvalidInputError(f"{name} has the key {_validate.shown(signal)}, expected a signal's name")
-    weights = {key: _validate.number(f"{name}[{key!r}]", weight) for key, weight in value.items()}
+    weights = {key: _validate.number(f"{name}[{_validate.shown(key)}]", weight) for key, weight in value.items()}
     _core.validate_signals(list(weights.items()))
     return MappingProxyType(weights)
+
+
+_LONGEST_GAP_HOURS = 24 * 366 * 10_000  # the whole calendar
 
 
 class ConversationMemory(Conversation):
@@ -223,9 +226,9 @@ class ConversationMemory(Conversation):
             "recency_weight": self.recency_weight,
             "feedback_weight": self.feedback_weight,
             "feedback_half_life_days": self.feedback_half_life_days,
-            "sitting_gap_us": min(round(self.sitting_gap_hours * _times.HOUR_US), _validate.MAX_INT),
+            "sitting_gap_us": round(min(self.sitting_gap_hours, _LONGEST_GAP_HOURS) * _times.HOUR_US),
             "recall_roles": self.recall_roles,
-            "recall_min_words": self.recall_min_words,
+            "recall_min_words": min(self.recall_min_words, _validate.MAX_TEXT_BYTES),  # no text has more words
             "max_turns": self.max_turns,
             "signals": dict(self.signals),
             "dense_weights": dense_weights,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 from retentive import _core, _validate
@@ -44,11 +43,11 @@ def checked_counter(counter: Callable[[str], int]) -> Callable[[str], int]:
     def count(text: str) -> int:
         try:
             returned: object = counter(text)
+            tokens = _validate.whole_number(returned)
         except Exception as error:
             raise CounterError(f"the token counter {name} raised {type(error).__name__}") from error
-        if isinstance(returned, bool) or not hasattr(returned, "__index__"):
+        if tokens is None:
             raise CounterError(f"the token counter {name} returned {_validate.shown(returned)}, expected an int")
-        tokens = operator.index(returned)  # numpy's integers too
         if not 0 <= tokens <= _validate.MAX_INT or (tokens == 0 and text and not text.isspace()):
             raise CounterError(
                 f"the token counter {name} returned {_validate.shown(tokens)} for a text of {len(text)} characters, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
 from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
 from retentive.agents._message import checked_messages
-from retentive.agents._stored import StoredMemory, store
+from retentive.agents._stored import StoredMemory, prepared, write
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Sequence
 
+    from retentive._collection import Collection
     from retentive.agents._message import Message
 
 logger = logging.getLogger("retentive")
@@ -81,11 +83,16 @@ class CompositeMemory(Memory):
         """
         checked, thread = checked_messages(messages), checked_thread(thread_id)
         alone, sharing = _by_collection(self._leaves())
+        items = await asyncio.gather(
+            *[prepared(group[0].native(), group, checked, thread) for group in sharing], return_exceptions=True
+        )
+        for wrong in items:
+            if isinstance(wrong, InvalidInputError):  # what one member cannot store is stored by none
+                raise wrong
         writes = [(memory.name, _add(memory, checked, thread)) for memory in alone]
-        for group in sharing:
-            native = group[0].native()
+        for group, rows in zip(sharing, items, strict=True):
             names = " and ".join(dict.fromkeys(memory.name for memory in group))
-            writes.append((names, store(native, group, checked, thread)))
+            writes.append((names, _write(group[0].native(), rows)))
         await _all("store the messages", writes)
 
     async def aget(
@@ -165,16 +172,26 @@ def _by_collection(memories: Iterable[Memory]) -> tuple[list[Memory], list[list[
     for memory in memories:
         # A class of somebody's own that overrides `aadd` is asked by it.
         if isinstance(memory, StoredMemory) and type(memory).aadd is StoredMemory.aadd:
-            native = memory.native()
-            groups.setdefault(native.path or id(native), []).append(memory)  # one file may be open twice
+            groups.setdefault(_identity(memory.native()), []).append(memory)
         else:
             alone.append(memory)
     return alone, list(groups.values())
 
 
+def _identity(collection: Collection) -> object:
+    """Return what two collections of one file have in common: it may be open twice, by two of its paths."""
+    return id(collection) if collection.path is None else os.path.realpath(collection.path)
+
+
 # A member of somebody else's may raise before it awaits anything, or return something else; neither stops the others.
 async def _add(memory: Memory, messages: Sequence[Message], thread: str) -> None:
     await memory.aadd(messages, thread_id=thread)
+
+
+async def _write(collection: Collection, items: Sequence[dict[str, Any]] | BaseException) -> None:
+    if isinstance(items, BaseException):
+        raise items
+    await write(collection, items)
 
 
 async def _get(memory: Memory, thread: str, query: str | None, limit: int | None) -> Sequence[Message]:

@@ -134,7 +134,22 @@ async def store(
     collection: Collection, memories: Sequence[StoredMemory], messages: Sequence[Message], thread: str
 ) -> None:
     """Store each message that any of `memories` keeps, once."""
-    items = await off_loop(collection, _items, memories, messages, thread)
+    await write(collection, await prepared(collection, memories, messages, thread))
+
+
+async def prepared(
+    collection: Collection, memories: Sequence[StoredMemory], messages: Sequence[Message], thread: str
+) -> list[dict[str, Any]]:
+    """Return each message that any of `memories` keeps as an item to store, once.
+
+    Raises:
+        InvalidInputError: a message cannot be stored.
+    """
+    return await off_loop(collection, _items, memories, messages, thread)
+
+
+async def write(collection: Collection, items: Sequence[Mapping[str, Any]]) -> None:
+    """Store what `prepared` returned."""
     if items:
         await off_loop(collection, collection.remember_many, items)
 

@@ -17,7 +17,9 @@ from retentive.embedders import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
+    from retentive._results import Result
     from retentive.agents._message import Message
     from retentive.embedders import Embedder
 
@@ -151,14 +153,19 @@ class VectorMemory(StoredMemory):
             for hit in hits
             if hit.similarity is not None and (not isinstance(threshold, float) or hit.similarity >= threshold)
         ]
-        near.sort(key=lambda pair: (pair[0].timestamp, pair[0].id))
+        near.sort(key=lambda pair: _place(pair[0]))
         return [message_of(hit, {"recalled": True, "score": similarity}) for hit, similarity in near]
+
+
+def _place(hit: Result) -> tuple[datetime, int, str]:
+    """Return what messages are ordered by; those of one instant as they stand in the thread, facts before them."""
+    return hit.timestamp, -1 if hit.turn is None else hit.turn, hit.id
 
 
 def _threshold(value: object) -> float | Literal["auto"] | None:
     if value is None:
         return None
-    if isinstance(value, str) and value == "auto":
+    if _validate.is_auto(value):
         return "auto"
     expected = 'a similarity of -1 to 1, "auto" or None'
     return _validate.number("score_threshold", value, at_least=-1, at_most=1, expected=expected)

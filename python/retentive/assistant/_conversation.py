@@ -94,10 +94,10 @@ class Conversation:
             edge = _clock.now() - round(self._retention_days * _times.DAY_US)
             if any(_microseconds(turn) < edge for turn in before):
                 _session.hide_before(self._owner, edge)
-        kept = _session.conversation(self._owner)
         if not forget:
-            return len(before) - len(kept)
-        erased = _session.erase_others(self._owner, kept)
+            kept = {turn.id for turn in _session.conversation(self._owner)}
+            return sum(turn.id not in kept for turn in before)
+        erased = _session.erase_others(self._owner)
         if self._checkpoint is not None and self._checkpoint.exists():
             self.save(self._checkpoint)
         return erased

@@ -22,6 +22,7 @@ FIELDS = (*REQUIRED, "image_path")
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NAME_CHARACTERS = 100
+_COLLECTION_CHARACTERS = 40  # a name of a file has at most 255 bytes
 
 
 class SessionFileError(RetentiveError):
@@ -47,18 +48,25 @@ class Entry(NamedTuple):
     image_path: str | None
 
 
-def file_name(session: str, user: str | None) -> str:
-    """Return `session_<id>.json`; what cannot stand in the name of a file is percent-encoded."""
+def file_name(session: str, user: str | None, collection: str | None) -> str:
+    """Return `session_<id>.json`; what cannot stand in the name of a file is percent-encoded.
+
+    Args:
+        session: the id.
+        user: who owns it, if any.
+        collection: the name of a collection that shares its folder with others; None for the manager's own.
+    """
     owner = "" if user is None else f"{_encoded(user)}@"
-    return f"session_{owner}{_encoded(session)}.json"
+    place = "" if collection is None else f"+{_encoded(collection, _COLLECTION_CHARACTERS)}"
+    return f"session_{owner}{_encoded(session)}{place}.json"
 
 
-def _encoded(name: str) -> str:
+def _encoded(name: str, most: int = _NAME_CHARACTERS) -> str:
     encoded = quote(name, safe="")
-    if len(encoded) <= _NAME_CHARACTERS:
+    if len(encoded) <= most:
         return encoded
     # Two percent signs stand in no encoded name, so a shortened one is never another's.
-    return f"{encoded[: _NAME_CHARACTERS - 35]}%%{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
+    return f"{encoded[: most - 35]}%%{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
 
 
 def checked_path(path: object) -> Path:
@@ -162,7 +170,9 @@ def _entry(path: Path, line: int, value: object) -> Entry:
     missing = [field for field in REQUIRED if field not in value]
     unknown = [field for field in value if field not in FIELDS]
     if missing or unknown:
-        raise _error(path, line, f"has no {missing[0]!r}" if missing else f"has the unknown field {unknown[0]!r}")
+        raise _error(
+            path, line, f"has no {missing[0]!r}" if missing else f"has the unknown field {_validate.shown(unknown[0])}"
+        )
     try:
         return Entry(
             _validate.label(value["role"], "role"),

@@ -1,17 +1,15 @@
-"""Texts as lines of a prompt."""
+"""Texts as lines of an assistant's block."""
 
 from __future__ import annotations
 
-import re
-
-_BREAKS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+from retentive import _lines
 
 
 def indented(text: str) -> str:
     """Return a text with its own line breaks indented: none of its lines can pose as a heading or a speaker."""
-    return _BREAKS.sub("\n  ", text)
+    return _lines.indented(text, "  ")
 
 
 def spoken(role: str, content: str) -> str:
     """Return a turn as `ROLE: content`."""
-    return f"{role.upper()}: {indented(content)}"
+    return f"{_lines.speaker(role, None).upper()}: {indented(content)}"

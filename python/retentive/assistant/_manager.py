@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Self
 
-from retentive import _validate
+from retentive import _times, _validate
 from retentive._collection import Collection
 from retentive._errors import ConfigurationError, InvalidInputError
 from retentive.assistant import _facts, _file, _packing, _session
@@ -45,7 +45,8 @@ class MemoryManager:
         user: who owns facts and statements, in every session. None: they are the session's own.
         embedder: `"static"` for the model in the package, or any `Embedder`.
         token_counter: `str -> int`, for the budget; None for the built-in estimate.
-        collection: one that is open already, in place of `path`, `embedder` and `token_counter`; it stays open.
+        collection: one that is open already, in place of `path`, `embedder` and `token_counter`; it stays open. The
+            file of the session is beside it, `session_<id>+<name>.json`, since a folder may have many collections.
 
     Attributes:
         conversation: the newest turns.
@@ -88,8 +89,7 @@ class MemoryManager:
         else:
             _check_shared(collection, path=path, embedder=embedder, token_counter=token_counter)
         self._owner = Owner(collection, session, user, max_turns)
-        file = None if collection.path is None else collection.path.parent / _file.file_name(session, user)
-        self._file = file
+        self._file = file = _checkpoint(collection, session, user)
         self.conversation = Conversation(self._owner, retention_days, file)
         self.facts = Facts(self._owner)
         self.semantic = Semantic(self._owner)
@@ -220,10 +220,19 @@ def _session_id(value: object) -> str:
         raise
 
 
-def _retention(value: object) -> float | None:
-    if value is None or value == math.inf:
+def _checkpoint(collection: Collection, session: str, user: str | None) -> Path | None:
+    if collection.path is None:
         return None
-    return _validate.number("retention_days", value, above=0, expected="days above 0, or None")
+    # A folder has one collection of this name, and any number of others.
+    name = None if collection.name == COLLECTION else collection.name
+    return collection.path.parent / _file.file_name(session, user, name)
+
+
+def _retention(value: object) -> float | None:
+    if value is None or (isinstance(value, float) and value == math.inf):
+        return None
+    days = _validate.number("retention_days", value, above=0, expected="days above 0, or None")
+    return days if math.isfinite(days * _times.DAY_US) else None
 
 
 def _opened(

@@ -99,7 +99,7 @@ class Semantic:
         owner = self._owner
         cut: dict[str, Any] = {"query": query, "mode": "dense", "max_distance": max_distance}
         said = self._statements(k, **cut, session=owner.reach, user=owner.user)
-        documents = owner.collection.search(limit=k, filter={K_KIND: {"$exists": False}}, **cut)
+        documents = self._documents(k, **cut)
         measured = [(hit, hit.similarity) for hit in (*said, *documents)]
         hits = [_found(hit, similarity) for hit, similarity in measured if similarity is not None]
         return sorted(hits, key=lambda hit: hit.distance)[:k]
@@ -116,6 +116,16 @@ class Semantic:
         if len(statements) >= k or len(nearest) < most:
             return statements[:k]
         return list(collection.search(limit=k, filter={_session.STATEMENT: True, K_KIND: TURN}, **search))
+
+    def _documents(self, k: int, **search: Any) -> list[Result]:
+        """Return the nearest documents, without those that say where a conversation begins."""
+        most = k
+        while True:
+            nearest = self._owner.collection.search(limit=most, filter={K_KIND: {"$exists": False}}, **search)
+            documents = [hit for hit in nearest if not _session.is_start(hit)]
+            if len(documents) >= k or len(nearest) < most:
+                return documents[:k]
+            most *= 2
 
 
 def _found(hit: Result, similarity: float) -> Found:

@@ -1,13 +1,15 @@
 """A session in the collection: which of its turns are the conversation, and how they are replaced.
 
-All turns of a session stay in the collection. Where its conversation begins is a document of the collection without
-vectors or words, so nothing but its id finds it.
+All turns of a session stay in the collection. Where its conversation begins is written in documents of the collection,
+without vectors or words, so that they are near to nothing: one for `load`, one for `prune`, so that neither undoes what
+the other does at the same time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +23,7 @@ from retentive.assistant._statement import is_statement
 from retentive.assistant._turn import IMAGE_PATH, ChatTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from retentive._embedding import Embedding
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from retentive.assistant._owner import Owner
 
 STATEMENT = "statement"
+START_TEXT = "."
+
+_START_ID = re.compile(r"assistant_[0-9a-f]{32}")
 
 _ATTEMPTS = 5
 
@@ -96,14 +101,15 @@ def hide_before(owner: Owner, edge: int) -> None:
     start = _start(owner)
     last = all_turns(owner, 1)
     since = edge if start.since is None else max(edge, start.since)
-    start = Start(start.from_turn, since, last[0].turn or 0 if last else -1)
-    owner.engine.core.remember([_start_row(owner, start)], _clock.now(), [])
+    pruned = {"since": since, "up_to_turn": last[0].turn or 0 if last else -1}
+    owner.engine.core.remember([_start_row(_pruned_id(owner), pruned)], _clock.now(), [])
 
 
-def erase_others(owner: Owner, kept: Sequence[Result]) -> int:
-    """Erase the turns of the session that are not `kept`; return how many."""
-    ids = {turn.id for turn in kept}
-    return _erase(owner, [turn.id for turn in all_turns(owner) if turn.id not in ids])
+def erase_others(owner: Owner) -> int:
+    """Erase the turns of the session that are not in its conversation; return how many."""
+    turns = all_turns(owner)  # read first: what is said before the conversation is read is not among them
+    kept = {turn.id for turn in conversation(owner)}
+    return _erase(owner, [turn.id for turn in turns if turn.id not in kept])
 
 
 def replace(owner: Owner, entries: Sequence[Entry], *, only_new: bool = False) -> None:
@@ -128,18 +134,18 @@ def _replace(owner: Owner, entries: Sequence[Entry], only_new: bool, embedding: 
     said = {(entry.role, entry.content, entry.timestamp) for entry in entries}
     for _ in range(_ATTEMPTS):
         now = _clock.now()
-        first = owner.collection.get_one(_start_id(owner)) is None
+        first = owner.collection.get_one(_loaded_id(owner)) is None
         if only_new and all_turns(owner, 1):
             return
+        turns = all_turns(owner)  # read first: what is said meanwhile comes after them, and stays
         shown = {turn.id for turn in conversation(owner)}
-        turns = all_turns(owner)
         old = [turn.id for turn in turns if turn.id in shown or _said(turn) in said]
         last = turns[-1:]
-        start = Start(from_turn=(last[0].turn or 0) + 1 if last else 0)
+        loaded = {"from_turn": (last[0].turn or 0) + 1 if last else 0}
         free = core.consolidation_batch(owner.session, owner.user, 0, None, _reading.UNLIMITED, now, ())
         replaceable = {turn.id for turn in free}
         stored: list[tuple[NewMemory, Sequence[str]]] = [
-            (row, ()) for row in [*rows, _start_row(owner, start, first=first)]
+            (row, ()) for row in [*rows, _start_row(_loaded_id(owner), loaded, first=first)]
         ]
         erased = [turn for turn in old if turn in replaceable]
         try:
@@ -184,16 +190,15 @@ def _rows(owner: Owner, entries: Sequence[Entry], embedding: Embedding) -> Steps
 
 
 def _start(owner: Owner) -> Start:
-    found = owner.collection.get_one(_start_id(owner))
-    if found is None:
-        return Start()
-    return Start(**{field: found.metadata[field] for field in Start._fields if field in found.metadata})
+    found = owner.collection.get([_loaded_id(owner), _pruned_id(owner)])
+    stored = {key: value for document in found for key, value in document.metadata.items()}
+    return Start(**{field: stored[field] for field in Start._fields if field in stored})
 
 
-def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
+def _start_row(id: str, start: Mapping[str, int], *, first: bool = False) -> NewMemory:
     return {
-        "id": _start_id(owner),
-        "text": ".",
+        "id": id,
+        "text": START_TEXT,
         "kind": DOCUMENT,
         "user": None,
         "session": None,
@@ -203,7 +208,7 @@ def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
         "turn": None,
         "ts": _clock.now(),
         "expires": None,
-        "metadata": json.dumps(start._asdict()),
+        "metadata": json.dumps(start),
         "vectors": (),
         "model_epoch": None,
         "judge": None,
@@ -212,6 +217,18 @@ def _start_row(owner: Owner, start: Start, *, first: bool = False) -> NewMemory:
     }
 
 
-def _start_id(owner: Owner) -> str:
-    named = json.dumps([owner.user, owner.session]).encode()
-    return "assistant_" + hashlib.blake2b(named, digest_size=16).hexdigest()
+def _loaded_id(owner: Owner) -> str:
+    return _start_id(owner.user, owner.session)
+
+
+def _pruned_id(owner: Owner) -> str:
+    return _start_id(owner.user, owner.session, "pruned")
+
+
+def _start_id(*names: str | None) -> str:
+    return "assistant_" + hashlib.blake2b(json.dumps(names).encode(), digest_size=16).hexdigest()
+
+
+def is_start(document: Result) -> bool:
+    """Return whether a document says where a conversation begins: of any session, `reembed` gives it a vector."""
+    return document.text == START_TEXT and _START_ID.fullmatch(document.id) is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive._errors import ConfigurationError
 from retentive._steps import Later
+from retentive._validate import shown
 from retentive.embedders._check import check_vectors
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def checked_name(name: object) -> str:
     """Return `name` if it can identify a model."""
     if not isinstance(name, str) or not name.strip():
         raise ConfigurationError(
-            f"an embedder's name is {name!r}, expected text", hint="name it after its model, for example 'my-model-v1'"
+            f"an embedder's name is {shown(name)}, expected text",
+            hint="name it after its model, for example 'my-model-v1'",
         )
     return name
 
@@ -107,7 +109,7 @@ def checked_dimension(dimension: object) -> int:
     """Return `dimension` if it is a positive integer."""
     if not isinstance(dimension, int) or isinstance(dimension, bool) or dimension < 1:
         raise ConfigurationError(
-            f"an embedder's dimension is {dimension!r}, expected a positive integer",
+            f"an embedder's dimension is {shown(dimension)}, expected a positive integer",
             hint="the dimension is the number of values in one vector",
         )
     return dimension

@@ -22,6 +22,7 @@ DESCRIPTIONS = (
     "config_sentence_transformers.json",
 )
 _NO_LIMIT = 1_000_000
+_SHOWN = 5  # files in a message
 # These count positions from the padding token's number + 1.
 _OFFSET_POSITIONS = {"camembert": 2, "roberta": 2, "xlm-roberta": 2}
 
@@ -75,7 +76,7 @@ def read_folder(folder: Path, file: str | None) -> ModelFolder:
     return ModelFolder(
         model=model,
         tokenizer=folder / TOKENIZER,
-        known=recognised(_folder_name(folder)) or recognised(stated or ""),
+        known=recognised(stated or "") or recognised(_folder_name(folder)),
         stated_name=stated,
         pooling=_pooling(pooling),
         window=_least(sentences.get("max_seq_length"), tokenizer.get("model_max_length"), _positions(config)),
@@ -98,8 +99,10 @@ def _model_file(folder: Path, file: str | None) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    others = sorted(path.relative_to(folder).as_posix() for path in folder.glob("**/*.onnx"))
-    found = f"it has {', '.join(others)}" if others else "it has no file of that kind"
+    near = (path for pattern in ("*.onnx", "*/*.onnx") for path in folder.glob(pattern))
+    others = sorted(path.relative_to(folder).as_posix() for path in near)
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    found = f"it has {', '.join(others[:_SHOWN])}{more}" if others else "it has no file of that kind"
     hint = f"name one with file={others[0]!r}" if others else "export the model to ONNX, or pass the folder that has it"
     raise ConfigurationError(f"{folder} has no {' or '.join(names)}; {found}", hint=hint)
 

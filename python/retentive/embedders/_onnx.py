@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import ConfigurationError
+from retentive._validate import shown
 from retentive.embedders._callable import checked_name
 from retentive.embedders._folder import ModelFolder, read_folder
 from retentive.embedders._hub import cached_folder
@@ -63,7 +64,7 @@ class OnnxEmbedder:
         ConfigurationError: onnxruntime is missing, the model is not there or of another kind, or pooling or window
             has to be said; `hint` says how.
 
-    A folder is recognised by its own name or the one in its `config.json`, also as `<name>-int8`.
+    A folder is recognised by the name in its `config.json` or its own, also as `<name>-int8`.
     """
 
     def __init__(
@@ -84,6 +85,11 @@ class OnnxEmbedder:
     ) -> None:
         _need("onnxruntime")
         _need("tokenizers")
+        for argument, value in (("file", file), ("query_prefix", query_prefix), ("document_prefix", document_prefix)):
+            if value is not None and not isinstance(value, str):
+                raise ConfigurationError(
+                    f"{argument} is {shown(value)}, expected a string", hint=f"leave {argument} out for the model's own"
+                )
         self._folder = folder = _folder(model, file, download=download)
         known = folder.known
         self._pooling = _pooling(pooling, folder)
@@ -171,7 +177,7 @@ def _need(package: str) -> None:
 def _folder(model: object, file: str | None, *, download: bool) -> ModelFolder:
     if not isinstance(model, str | os.PathLike) or not str(model):
         raise ConfigurationError(
-            f"model is {model!r}, expected a folder or a name", hint=f"known names are {', '.join(KNOWN)}"
+            f"model is {shown(model)}, expected a folder or a name", hint=f"known names are {', '.join(KNOWN)}"
         )
     folder = Path(model)
     if folder.is_dir():
@@ -179,7 +185,7 @@ def _folder(model: object, file: str | None, *, download: bool) -> ModelFolder:
     known = next((known for known in KNOWN.values() if model in {known.name, known.repository}), None)
     if known is None:
         raise ConfigurationError(
-            f"there is no folder {os.fspath(model)!r} and no known model of that name",
+            f"there is no folder {shown(os.fspath(model))} and no known model of that name",
             hint=f"pass a folder with model.onnx and tokenizer.json, or one of {', '.join(KNOWN)}",
         )
     return read_folder(cached_folder(known, file, download=download), file)
@@ -205,7 +211,7 @@ def _pooling(given: str | None, folder: ModelFolder) -> str:
             hint='pass pooling="cls" or pooling="mean", as its model card says',
         )
     if pooling not in POOLINGS:
-        raise ConfigurationError(f"pooling is {pooling!r}, expected of {', '.join(POOLINGS)}", hint='pass "mean"')
+        raise ConfigurationError(f"pooling is {shown(pooling)}, expected of {', '.join(POOLINGS)}", hint='pass "mean"')
     return pooling
 
 
@@ -216,7 +222,7 @@ def _window(given: int | None, folder: ModelFolder) -> int:
     most = folder.positions or window
     if not isinstance(window, int) or isinstance(window, bool) or not 1 <= window <= most:
         raise ConfigurationError(
-            f"window is {window!r}, expected a number of tokens, up to {most}",
+            f"window is {shown(window)}, expected a number of tokens, up to {most}",
             hint="leave window out for the model's own",
         )
     return window
@@ -225,7 +231,7 @@ def _window(given: int | None, folder: ModelFolder) -> int:
 def _part_tokens(given: object, window: int) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or not _LEAST_PART <= given <= window:
         raise ConfigurationError(
-            f"part_tokens is {given!r}, expected a number of tokens of {_LEAST_PART} to the window's {window}",
+            f"part_tokens is {shown(given)}, expected a number of tokens of {_LEAST_PART} to the window's {window}",
             hint="leave part_tokens out",
         )
     return given

@@ -36,7 +36,7 @@ def resolve_one(spec: object) -> Embedder:
         if spec == "static":
             return StaticEmbedder()
         hint = f"pass OnnxEmbedder({spec!r})" if recognised(spec) else _ACCEPTED
-        raise ConfigurationError(f"there is no embedder named {spec!r}", hint=hint)
+        raise ConfigurationError(f"there is no embedder named {shown(spec)}", hint=hint)
     if isinstance(spec, type):
         raise ConfigurationError(
             f"embedder is the class {spec.__name__}, expected an instance", hint=f"pass {spec.__name__}(...)"
@@ -56,12 +56,12 @@ def _validated(embedder: Embedder) -> Embedder:
     checked_dimension(embedder.dimension)
     for method in ("embed_documents", "embed_query"):
         if not callable(getattr(embedder, method)):
-            raise ConfigurationError(f"{method} of embedder {embedder.name!r} is not callable", hint=_ACCEPTED)
+            raise ConfigurationError(f"{method} of embedder {shown(embedder.name)} is not callable", hint=_ACCEPTED)
     for attribute, (is_valid, expected) in _OPTIONAL.items():
         value = getattr(embedder, attribute, None)
         if value is not None and not is_valid(value):
             raise ConfigurationError(
-                f"{attribute} of embedder {embedder.name!r} is {shown(value)}, expected {expected} or None",
+                f"{attribute} of embedder {shown(embedder.name)} is {shown(value)}, expected {expected} or None",
                 hint="leave out what is not known",
             )
     return embedder

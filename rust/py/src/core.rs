@@ -14,6 +14,7 @@ use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::packing::{Packed, pack_context};
+use crate::report::{Found, found};
 use crate::request::{Given, NewVectors, models, outcome, vector};
 
 /// One open collection.
@@ -29,7 +30,7 @@ fn durability(name: &str) -> Result<Durability> {
     }
 }
 
-fn entropy(bytes: &[u8]) -> Result<[u8; 32]> {
+pub fn entropy(bytes: &[u8]) -> Result<[u8; 32]> {
     bytes.try_into().map_err(|_| Error::invalid(format!("entropy must be 32 bytes, got {}", bytes.len())))
 }
 
@@ -376,6 +377,14 @@ impl Core {
             stats.set_item(name, stat(py, value)?)?;
         }
         Ok(stats)
+    }
+
+    fn verify(&self, py: Python<'_>) -> PyResult<Found> {
+        call(py, |interrupt| self.0.verify(interrupt)).map(found)
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<u64> {
+        call(py, |interrupt| self.0.compact(interrupt))
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

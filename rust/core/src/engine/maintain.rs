@@ -1,9 +1,9 @@
-//! `stats` and `warmup`.
+//! `stats`, `verify`, `compact` and `warmup`.
 use super::Engine;
 use super::request::Stat;
 use crate::error::Result;
 use crate::model::Kind;
-use crate::store::{Interrupt, Owners};
+use crate::store::{Interrupt, Owners, Report};
 
 impl Engine {
     /// Sizes and counts.
@@ -43,6 +43,16 @@ impl Engine {
             figures.push((names.1, model.map_or(Stat::Missing, |model| int(u64::from(model.dimension)))));
         }
         Ok(figures)
+    }
+
+    /// Reads everything and lists what is wrong with it.
+    pub fn verify(&self, interrupt: Interrupt) -> Result<Report> {
+        self.store.verify(interrupt)
+    }
+
+    /// Gives the space of what was erased back; bytes.
+    pub fn compact(&self, interrupt: Interrupt) -> Result<u64> {
+        self.store.compact(interrupt)
     }
 
     /// Loads partitions ahead of the first read, until the cache is full.

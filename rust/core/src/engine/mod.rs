@@ -20,6 +20,7 @@ mod recall;
 mod record;
 mod reembed;
 mod remember;
+mod repair;
 mod replace;
 pub mod request;
 mod search;
@@ -38,6 +39,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 pub use filter::validate_filter;
 pub use recall::validate_signals;
 pub use reembed::{Ended, Move, Unembedded};
+pub use repair::{RepairOptions, repair};
 pub use request::*;
 pub use view::best_cosine;
 

@@ -89,6 +89,11 @@ fn seed(model: i64, name: &str, dimension: u32) -> u64 {
     model_seed(name, dimension) ^ model as u64
 }
 
+/// Does its checksum match?
+pub(super) fn is_whole(data: &[u8], model: i64, name: &str, dimension: u32) -> bool {
+    decode(data, seed(model, name, dimension)).is_some()
+}
+
 fn encode(calibration: &Calibration, seed: u64) -> Vec<u8> {
     let Floors { noise, refusal } = calibration.floors;
     let mut out = vec![0; codec::SUM];

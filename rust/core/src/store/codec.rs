@@ -32,7 +32,7 @@ pub(super) struct BodyBlob {
     pub text: String,
 }
 
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct NamesBlob {
     pub user: Option<String>,
     pub session: Option<String>,

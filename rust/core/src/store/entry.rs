@@ -35,32 +35,45 @@ pub(super) struct Entry {
 impl Entry {
     /// `None`: the row is damaged.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
-        let key: Option<i64> = row.get(8)?;
-        let small = |index: usize| row.get::<_, i64>(index).map(|number| u8::try_from(number).unwrap_or(u8::MAX));
+        Self::read_at(row, 0)
+    }
+
+    /// As [`Self::read`], where the columns begin at `first`.
+    pub(super) fn read_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
+        let key: Option<i64> = row.get(first + 8)?;
+        let small =
+            |index: usize| row.get::<_, i64>(first + index).map(|number| u8::try_from(number).unwrap_or(u8::MAX));
         let kind = Kind::from_code(small(4)?);
         let judge = Judge::from_code(small(17)?);
         let (Some(kind), Some(judge)) = (kind, judge) else { return Ok(None) };
         let head = Head {
-            seq: row.get(0)?,
-            scope: row.get(2)?,
-            partition: row.get(3)?,
+            seq: row.get(first)?,
+            scope: row.get(first + 2)?,
+            partition: row.get(first + 3)?,
             kind,
-            turn: row.get(5)?,
-            ts: row.get(6)?,
-            expires: row.get(7)?,
-            tokens: row.get(11)?,
-            words: row.get(12)?,
+            turn: row.get(first + 5)?,
+            ts: row.get(first + 6)?,
+            expires: row.get(first + 7)?,
+            tokens: row.get(first + 11)?,
+            words: row.get(first + 12)?,
             question: small(13)?,
-            supersedes: row.get(14)?,
-            superseded_by: row.get(15)?,
-            superseded_at: row.get(16)?,
+            supersedes: row.get(first + 14)?,
+            superseded_by: row.get(first + 15)?,
+            superseded_at: row.get(first + 16)?,
             keyed: key.is_some(),
             judge,
-            cited: row.get::<_, i64>(18)? != 0,
-            rev: row.get(20)?,
+            cited: row.get::<_, i64>(first + 18)? != 0,
+            rev: row.get(first + 20)?,
         };
-        let entry = Self { head, id: row.get(1)?, key, vid: row.get(9)?, parts: row.get(10)?, feedbacks: row.get(19)? };
-        Ok((entry.sum() == row.get::<_, i64>(21)?).then_some(entry))
+        let entry = Self {
+            head,
+            id: row.get(first + 1)?,
+            key,
+            vid: row.get(first + 9)?,
+            parts: row.get(first + 10)?,
+            feedbacks: row.get(first + 19)?,
+        };
+        Ok((entry.sum() == row.get::<_, i64>(first + 21)?).then_some(entry))
     }
 
     pub(super) fn vids(&self) -> Range<i64> {

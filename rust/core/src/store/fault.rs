@@ -137,7 +137,34 @@ fn cannot_open(path: &Path) -> Error {
     }
     match path.metadata() {
         Ok(found) if found.is_dir() => io(path, libc::EISDIR),
+        Ok(_) if may_write(folder) && may_write(path) && may_write_log(path) => {
+            store(path, "the file could not be opened, although its permissions allow it (SQLite code 14); try again")
+        }
         Ok(_) => io(path, libc::EACCES),
         Err(error) => io(path, error.raw_os_error().unwrap_or(libc::ENOENT)),
     }
+}
+
+/// A log that is not there can be made, if the folder can be written.
+fn may_write_log(path: &Path) -> bool {
+    ["-wal", "-shm"].iter().all(|end| {
+        let mut log = path.as_os_str().to_owned();
+        log.push(end);
+        let log = Path::new(&log);
+        !log.exists() || may_write(log)
+    })
+}
+
+/// By its permissions, without opening it.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn may_write(path: &Path) -> bool {
+    let Ok(name) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
+    // SAFETY: the name ends in a zero byte and lives until the call has returned; nothing is kept or changed.
+    unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::R_OK | libc::W_OK, libc::AT_EACCESS) == 0 }
+}
+
+#[cfg(not(unix))]
+fn may_write(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.permissions().readonly())
 }

@@ -17,8 +17,8 @@ use crate::model::Vector;
 /// Where a memory's incoming vectors are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    vid: i64,
-    parts: i64,
+    pub vid: i64,
+    pub parts: i64,
 }
 
 impl Place {
@@ -26,7 +26,7 @@ impl Place {
         self.vid..self.vid + self.parts
     }
 
-    fn sum(self, seq: Seq) -> i64 {
+    pub(super) fn sum(self, seq: Seq) -> i64 {
         codec::sum_numbers(&[Some(seq), Some(self.vid), Some(self.parts)])
     }
 }

@@ -1,8 +1,10 @@
 //! One SQLite file per collection: what is stored, durably and erasably, and nothing about relevance.
 //!
 //! The only module that knows SQL. Bytes on disk: `docs/format.md`. Interface: [`Store`] with [`ReadTx`] and [`WriteTx`].
+mod aside;
 mod calibration;
 mod codec;
+mod compact;
 mod entry;
 mod erase;
 mod fault;
@@ -14,10 +16,13 @@ mod open;
 mod patience;
 mod read;
 mod rows;
+mod salvage;
 mod schema;
 mod scopes;
 mod shared;
 mod sqlite;
+mod verify;
+mod walk;
 mod write;
 
 use std::path::PathBuf;
@@ -31,11 +36,13 @@ pub use rows::{
     Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
     Stats,
 };
+pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
 pub use sqlite::Durability;
+pub use verify::{Fault, Problem, Report};
 pub use write::WriteTx;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gate;
 
 /// How a collection is opened.
@@ -106,6 +113,31 @@ impl Store {
     pub fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.shared.write(interrupt, job)
+    }
+
+    /// Reads everything in one snapshot, and lists what is wrong. Stops at Ctrl-C. A file whose first rows cannot be read is a report
+    /// that says so. The caller holds no lock.
+    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<Report> {
+        let _inside = gate::enter();
+        let verified = aside::aside(interrupt, |stop| {
+            self.shared.read(&|| stop.wanted(), |tx| {
+                stop.breaks(tx.conn.sql.get_interrupt_handle());
+                let report = tx.verify(&|| stop.wanted());
+                stop.let_go();
+                report
+            })
+        });
+        match verified {
+            Err(Error::Corrupt { message, .. }) => Ok(Report::unreadable(message)),
+            other => other,
+        }
+    }
+
+    /// Writes the file anew without what was erased from it; bytes given back. Ctrl-C, a full disk and a crash leave it as it was.
+    /// Busy: somebody kept reading or writing. The caller holds no lock.
+    pub fn compact(&self, interrupt: Interrupt<'_>) -> Result<u64> {
+        let _inside = gate::enter();
+        aside::aside(interrupt, |stop| self.shared.compact(stop))
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.

@@ -57,6 +57,22 @@ CREATE TABLE model(id INTEGER PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER
 CREATE TABLE incoming(seq INTEGER PRIMARY KEY, vid INTEGER NOT NULL, parts INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
 ";
 
+/// In an order in which they can be copied.
+pub(super) const TABLE_NAMES: [&str; 12] = [
+    "origin",
+    "meta",
+    "scope",
+    "names",
+    "memory",
+    "content",
+    "vector",
+    "feedback",
+    "tombstone",
+    "model",
+    "incoming",
+    "calibration",
+];
+
 /// Hashes names so that an index need not hold them. The key is the file's own.
 #[derive(Clone, Copy)]
 pub(super) struct HashKey([u64; 2]);
@@ -93,7 +109,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    fn new(entropy: &[u8; 32], language: &str) -> Self {
+    pub(super) fn new(entropy: &[u8; 32], language: &str) -> Self {
         let word = |at: usize| entropy.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes);
         Self {
             hash_key: HashKey([word(0), word(8)]),
@@ -124,7 +140,7 @@ impl Origin {
         Ok(origin)
     }
 
-    fn store(&self, sql: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn store(&self, sql: &Connection) -> rusqlite::Result<()> {
         let key = self.hash_key.0.map(u64::to_le_bytes);
         sql.execute(
             "INSERT INTO origin VALUES (1, ?, ?, ?, ?, ?)",
@@ -153,6 +169,14 @@ pub(super) struct Meta {
 }
 
 impl Meta {
+    /// Of a file in which nothing is.
+    pub(super) fn new(entropy: &[u8; 32]) -> Self {
+        let epoch = entropy.last_chunk().copied().map_or(0, i64::from_le_bytes);
+        let (rev, erased, scrubbed) = (0, 0, 0);
+        let (next_seq, next_vid, next_scope) = (1, 1, 1);
+        Self { schema: SCHEMA, least_writer: 1, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed }
+    }
+
     fn numbers(&self) -> [i64; 9] {
         let Self { schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed } = *self;
         [schema, least_writer, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed]
@@ -284,16 +308,40 @@ pub(super) fn ensure(sql: &Connection, path: &Path, entropy: &[u8; 32], language
     }
 }
 
-fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Result<()> {
-    sql.execute_batch(TABLES)?;
+/// What makes each table and index of this schema.
+pub(super) fn definitions() -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let sql = Connection::open_in_memory()?;
+    create_tables(&sql)?;
+    create_indexes(&sql)?;
+    definitions_in(&sql)
+}
+
+/// Name and text of each table and index that there is.
+pub(super) fn definitions_in(sql: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let mut statement = sql.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// The tables, without their indexes, and whose file it is.
+pub(super) fn create_tables(sql: &Connection) -> rusqlite::Result<()> {
+    statements("CREATE TABLE").try_for_each(|statement| sql.execute_batch(statement))?;
     sql.execute_batch(calibration::TABLE)?;
-    Origin::new(entropy, language).store(sql)?;
-    let epoch = entropy.last_chunk().copied().map_or(0, i64::from_le_bytes);
-    let (rev, erased, scrubbed) = (0, 0, 0);
-    let (next_seq, next_vid, next_scope) = (1, 1, 1);
-    Meta { schema: SCHEMA, least_writer: 1, epoch, rev, next_seq, next_vid, next_scope, erased, scrubbed }
-        .store(sql)?;
     sql.execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={SCHEMA};"))
+}
+
+pub(super) fn create_indexes(sql: &Connection) -> rusqlite::Result<()> {
+    statements("CREATE INDEX").try_for_each(|statement| sql.execute_batch(statement))
+}
+
+fn statements(start: &'static str) -> impl Iterator<Item = &'static str> {
+    TABLES.split(';').map(str::trim).filter(move |statement| statement.starts_with(start))
+}
+
+fn create(sql: &Connection, entropy: &[u8; 32], language: &str) -> rusqlite::Result<()> {
+    create_tables(sql)?;
+    create_indexes(sql)?;
+    Origin::new(entropy, language).store(sql)?;
+    Meta::new(entropy).store(sql)
 }
 
 /// Turns the write-ahead log on. Where the file system cannot share memory between processes, that is an error: without it

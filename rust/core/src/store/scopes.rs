@@ -8,7 +8,8 @@ use super::read::ReadTx;
 use super::rows::{OwnerRef, Owners, Scope};
 use crate::error::{Error, Result};
 
-const COLUMNS: &str = "id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below, sum";
+pub(super) const COLUMNS: &str =
+    "id, hash, partition, has_user, next_turn, rev, held, owned, tombstones, pruned_below, sum";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScopeRow {
@@ -35,19 +36,24 @@ impl ScopeRow {
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+        Self::read_at(row, 0)
+    }
+
+    /// `None`: the row is damaged. The columns begin at `first`.
+    pub(super) fn read_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let found = Self {
-            id: row.get(0)?,
-            hash: row.get(1)?,
-            partition: row.get(2)?,
-            has_user: row.get(3)?,
-            next_turn: row.get(4)?,
-            rev: row.get(5)?,
-            held: row.get(6)?,
-            owned: row.get(7)?,
-            tombstones: row.get(8)?,
-            pruned_below: row.get(9)?,
+            id: row.get(first)?,
+            hash: row.get(first + 1)?,
+            partition: row.get(first + 2)?,
+            has_user: row.get(first + 3)?,
+            next_turn: row.get(first + 4)?,
+            rev: row.get(first + 5)?,
+            held: row.get(first + 6)?,
+            owned: row.get(first + 7)?,
+            tombstones: row.get(first + 8)?,
+            pruned_below: row.get(first + 9)?,
         };
-        Ok((found.sum() == row.get::<_, i64>(10)?).then_some(found))
+        Ok((found.sum() == row.get::<_, i64>(first + 10)?).then_some(found))
     }
 
     pub(super) fn insert(&self, sql: &Connection) -> rusqlite::Result<()> {

@@ -79,7 +79,7 @@ impl Shared {
         Ok(())
     }
 
-    fn writable(&self) -> Result<()> {
+    pub(super) fn writable(&self) -> Result<()> {
         self.usable()?;
         if matches!(self.reading, Access::ReadOnly | Access::Immutable) {
             let reason = if self.options.readonly {
@@ -90,6 +90,14 @@ impl Shared {
             return Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)));
         }
         Ok(())
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.reading == Access::Memory
+    }
+
+    pub(super) fn busy_timeout(&self) -> Duration {
+        self.options.busy_timeout
     }
 
     // ---- reading
@@ -133,7 +141,7 @@ impl Shared {
         Ok((Lease { shared: self, conn: Some(conn) }, meta))
     }
 
-    fn connect(&self, access: Access) -> Result<Conn> {
+    pub(super) fn connect(&self, access: Access) -> Result<Conn> {
         let conn = Conn::open(&self.path, access, self.options.durability)?;
         expect_language(&conn, &self.path, &self.origin.language)?;
         Ok(conn)
@@ -182,7 +190,7 @@ impl Shared {
         })
     }
 
-    fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
         if writer.conn.is_none() {
             if self.reading == Access::Memory {
                 return Err(fault::store(&self.path, "the in-memory collection was lost after a failed rollback"));
@@ -221,7 +229,7 @@ impl Shared {
     }
 
     /// The writer's lock, with no transaction open.
-    fn lock_idle(&self) -> MutexGuard<'_, Writer> {
+    pub(super) fn lock_idle(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();
         // The members are told themselves; whoever was next in line begins a new transaction.
         let _ = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
@@ -240,6 +248,13 @@ impl Shared {
         writer.scrubbed_at = Some(Instant::now());
         let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer));
         self.pending.store(!matches!(done, Ok(true)), Ordering::SeqCst);
+    }
+
+    /// A new file has nothing of what was erased, once it is out of the log.
+    pub(super) fn scrub_after_compacting(&self, writer: &mut Writer) {
+        if !self.is_in_memory() {
+            self.scrub_on(writer);
+        }
     }
 
     /// True: nothing that was erased is in the write-ahead log.

@@ -1,0 +1,156 @@
+"""What is left of a damaged collection, in a new one: `python -m retentive.repair DAMAGED.db --into NEW.db`.
+
+Exit code 0 when everything was saved, 1 when something was lost (and is listed), 2 when nothing could be read or the
+arguments were wrong, 130 when interrupted. The damaged file is not written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retentive import _core
+from retentive._errors import InvalidInputError, RetentiveError
+from retentive._report import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["RepairReport", "main", "repair"]
+
+# Closing a file that this process has open as a collection would drop SQLite's locks on it: another process copies it.
+_COPY = """
+import os, shutil, sys
+source, target = sys.argv[1:]
+shutil.copyfile(source, target)
+if os.path.exists(source + "-wal"):
+    shutil.copyfile(source + "-wal", target + "-wal")
+"""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RepairReport:
+    """What `repair` saved, and what it could not.
+
+    Attributes:
+        rows_saved: how many rows were saved, by table: `memory` counts the memories.
+        lost: what could not be saved, at most 1,000 of them, by table, row, and id where it is known; never a text.
+        more: how many losses are not listed.
+    """
+
+    rows_saved: dict[str, int]
+    lost: tuple[Problem, ...]
+    more: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was saved."""
+        return not self.lost
+
+    def __repr__(self) -> str:
+        lost = len(self.lost) + self.more
+        return f"<RepairReport: {self.rows_saved.get('memory', 0):,} memories saved, {lost:,} losses>"
+
+
+def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, language: str = "english") -> RepairReport:
+    """Save what can be read of a damaged collection into a new file.
+
+    Every row that matches its checksum is kept, with ids, turn numbers, times, links, keys, feedback, vectors and
+    models as they were; links over lost memories are closed as forgetting closes them. Works past pages that SQLite
+    cannot read, and on a copy: the damaged file, and its `-wal` if there is one, are only read. Nobody should be
+    writing to it. All memories' numbers, not their texts, are held in memory.
+
+    Args:
+        path: the damaged file.
+        into: the new one, `<name>.db`; it must not exist. The copy is made in its folder, and removed.
+        language: of the collection, where the file does not say it any more.
+
+    Returns:
+        What was saved, and what was lost.
+
+    Raises:
+        InvalidInputError: `into` exists, or the language is not known.
+        CorruptError: nothing of a collection can be read in it.
+        VersionError: it was made by a newer version.
+        FullError: the disk is full; no new file is left.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from retentive import Collection
+        >>> from retentive.embedders import HashEmbedder
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> with Collection("chat", path=folder, embedder=HashEmbedder(64)) as db:
+        ...     id = db.remember("I'd like the report as a PDF", session="u42")
+        >>> repair(folder / "chat.db", folder / "saved.db")
+        <RepairReport: 1 memories saved, 0 losses>
+    """
+    source, target = Path(path), Path(into)
+    if not source.is_file():
+        raise FileNotFoundError(f"no collection to repair at {source}")
+    if target.exists():
+        raise InvalidInputError(f"{target} exists; name a file that does not, repair makes a new one")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"no folder {target.parent} to put the new collection in")
+    with tempfile.TemporaryDirectory(prefix=".repair-", dir=target.parent) as folder:
+        copy = Path(folder) / "copy.db"
+        _copy(source, copy)
+        try:
+            saved, lost, more = _core.repair(copy, target, language, os.urandom(32))
+        except RetentiveError as error:
+            raise _about(source, copy, error) from None
+    return RepairReport(saved, tuple(Problem(*loss) for loss in lost), more)
+
+
+def _copy(source: Path, copy: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", _COPY, str(source), str(copy)], check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        raise OSError(f"{source} could not be copied: {why[0]}")
+
+
+def _about(source: Path, copy: Path, error: RetentiveError) -> RetentiveError:
+    """Return the error as one of the damaged file, not of its copy."""
+    error.args = tuple(str(part).replace(str(copy), str(source)) for part in error.args)
+    if getattr(error, "path", None) == str(copy):
+        error.path = str(source)  # type: ignore[attr-defined]
+    return error
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m retentive.repair",
+        description="Save what can be read of a damaged collection into a new file. The damaged one is not written.",
+        epilog="exit code: 0 all saved, 1 something lost, 2 unreadable or wrong arguments",
+    )
+    parser.add_argument("damaged", type=Path, metavar="DAMAGED.db")
+    parser.add_argument("--into", type=Path, required=True, metavar="NEW.db", help="the new file; must not exist")
+    parser.add_argument("--language", default="english", help="where the file does not say it any more")
+    options = parser.parse_args(argv)
+    try:
+        report = repair(options.damaged, options.into, language=options.language)
+    except (RetentiveError, OSError) as error:
+        print(f"repair: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("repair: interrupted, nothing was saved", file=sys.stderr)
+        return 130
+    print(f"saved {report.rows_saved.get('memory', 0):,} memories into {options.into}")
+    for loss in report.lost:
+        print(f"lost: {loss}")
+    if report.more:
+        print(f"lost: {report.more:,} more")
+    return 0 if report.complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

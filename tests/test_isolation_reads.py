@@ -1,0 +1,284 @@
+"""Random reads over hostile names: no row of anybody else, and none of one's own missing.
+
+`RETENTIVE_SOAK=1` makes it a million reads.
+"""
+
+import os
+import random
+import unicodedata
+from typing import NamedTuple
+
+import pytest
+
+from retentive import ANY, KINDS, Collection, HashEmbedder
+
+SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+READS = 1_000_000 if SOAK else 3_000
+QUERY = "apple pie recipe"
+LONG = "x" * 65_535
+
+BASE = ["john", "a", "None", "caf\u00e9", "stra\u00dfe", "\u212bngstr\u00f6m", "K", "\ufb01le", "chat", "0"]
+MARKS = [
+    "%",
+    "_",
+    "*",
+    "?",
+    " ",
+    "\0",
+    "\n",
+    "\t",
+    "\x1f",
+    "\u200b",
+    "\ufeff",
+    "\u00a0",
+    ":",
+    "/",
+    "|",
+    "'",
+    '"',
+    "\\",
+    ";--",
+]
+NAMES = sorted(
+    {
+        *BASE,
+        *[base + mark for base, mark in zip(BASE * 2, MARKS, strict=False)],
+        *[mark + base for base, mark in zip(BASE * 2, MARKS, strict=False)],
+        *["john" + mark for mark in MARKS],
+        *[unicodedata.normalize(form, base) for base in BASE for form in ("NFC", "NFD", "NFKC", "NFKD")],
+        *[change(base) for base in BASE for change in (str.upper, str.lower, str.title, str.casefold)],
+        *[
+            "johnny",
+            "joh",
+            "john_doe",
+            "john-doe",
+            "john.doe",
+            "a:b",
+            "a",
+            "b",
+            "ab",
+            "a\0b",
+            "ANY",
+            "null",
+            "true",
+            "-1",
+        ],
+        *[
+            "' OR 1=1 --",
+            "x' UNION SELECT 1",
+            "[a-z]",
+            "{a,b}",
+            "a.*",
+            "$ne",
+            '{"$ne":null}',
+            "_vx_session",
+            "(?i)john",
+        ],
+        *["\u0458ohn", "\uff4aohn", "\u202ejohn", "\U0001f600", "\U0001f468\u200d\U0001f469", "\u2764", "\u2764\ufe0f"],
+        *[LONG + "a", LONG + "b", LONG, " ", "\n", "\0", "\u3000", "\U000e0061"],
+    }
+)
+
+
+class Row(NamedTuple):
+    user: str | None
+    session: str | None
+    kind: str
+    live: bool
+
+
+class Read(NamedTuple):
+    """What a read gave, and who may be in it: those ids must be there, no others may."""
+
+    got: list[str]
+    own: set[str]
+
+
+def owners():
+    """Everybody: each name as a session, as a user, and pairs whose parts put together are the same."""
+    yield from ((None, name) for name in NAMES)
+    yield from ((name, "chat") for name in NAMES)
+    yield from ((name, None) for name in NAMES[::3])
+    yield from ((first, second) for first, second in zip(NAMES, NAMES[1:] + NAMES[:1], strict=True))
+    yield from [("a", "bc"), ("ab", "c"), ("abc", None), (None, "abc"), ("a\0b", "c"), ("a", "b\0c"), (None, None)]
+
+
+class Crowd:
+    """Every owner with the same words, and a list of whose each row is."""
+
+    def __init__(self, db):
+        self.db = db
+        self.rows = {}
+        self.seen = []
+        for number, (user, session) in enumerate(dict.fromkeys(owners())):
+            self._fill(number, user, session)
+
+    def _fill(self, number, user, session):
+        for part, kind in enumerate(("turn", "turn", "fact", "pinned", "fact")):
+            new = f"{number}.{part}"
+            if part == 4:  # the owner's fact of that key gives way
+                self.rows |= {old: self.rows[old]._replace(live=False) for old in self.keyed(user, session)}
+            key = "diet" if part == 4 else None
+            self.db.remember(f"{QUERY} {number}", session, kind=kind, user=user, id=new, key=key)
+            self.rows[new] = Row(user, session, kind, live=True)
+        if number % 4 == 0:
+            old = f"{number}.2"
+            new = self.db.feedback(old, "corrected", correction=f"{QUERY} {number}")
+            self.rows[new] = self.rows[old]
+            self.rows[old] = self.rows[old]._replace(live=False)
+
+    def where(self, *, user=ANY, session=None, kinds=KINDS):
+        """The live ids of a scope."""
+        return {
+            of
+            for of, row in self.rows.items()
+            if row.live and row.kind in kinds and user in (ANY, row.user) and session in (None, row.session)
+        }
+
+    def keyed(self, user, session):
+        """Of whom a key is: the user, else the session, else the collection."""
+        if user is None:
+            scope = [of for of, row in self.rows.items() if (row.user, row.session) == (None, session)]
+        else:
+            scope = [of for of, row in self.rows.items() if row.user == user]
+        return {of for of in scope if of.endswith(".4") and self.rows[of].live}
+
+
+def ids(found):
+    return [result.id for result in found]
+
+
+def recall(crowd, user, session):
+    every = {"limit": 10_000, "min_relevance": None}
+    return Read(crowd.db.recall(QUERY, session, user=user, **every).ids, crowd.where(user=user, session=session))
+
+
+def recall_by_words(crowd, user, session):
+    every = {"limit": 10_000, "mode": "lexical", "kinds": ("fact",)}
+    own = crowd.where(user=user, session=session, kinds=("fact",))
+    return Read(crowd.db.recall(QUERY, session, user=user, **every).ids, own)
+
+
+def search(crowd, user, session):
+    return Read(crowd.db.search(QUERY, 10_000, session=session, user=user).ids, crowd.where(user=user, session=session))
+
+
+def search_by_filter(crowd, user, session):
+    named = {"_vx_session": session, "_vx_user": user}
+    condition = {name: value for name, value in named.items() if value is not None}
+    user = ANY if user is None else user
+    got = crowd.db.search(None, 10_000, filter=condition, user=ANY).ids
+    return Read(got, crowd.where(user=user, session=session))
+
+
+def search_by_names(crowd, user, session):
+    absent = {"$exists": False}
+    condition = {
+        "$and": [
+            {"_vx_session": absent if session is None else {"$in": [session]}},
+            {"_vx_user": absent} if user is None else {"$not": {"_vx_user": {"$ne": user}}},
+        ]
+    }
+    got = crowd.db.recall(QUERY, limit=10_000, filter=condition, user=ANY, min_relevance=None).ids
+    return Read(got, {of for of in crowd.where() if crowd.rows[of][:2] == (user, session)})
+
+
+def turns(crowd, user, session):
+    if session is None:
+        return Read([], set())
+    return Read(ids(crowd.db.turns(session, user=user)), crowd.where(user=user, session=session, kinds=("turn",)))
+
+
+def facts(crowd, user, session):
+    return Read(ids(crowd.db.facts(user=user, session=session)), crowd.keyed(user, session))
+
+
+def fact(crowd, user, session):
+    found = crowd.db.fact(" DIET ", user=user, session=session)
+    return Read([found.id], crowd.keyed(user, session)) if found else Read([], crowd.keyed(user, session))
+
+
+def context(crowd, user, session):
+    block = crowd.db.context(QUERY, session, 100_000, 100, 10_000, user=user, min_relevance=None)
+    reach = None if user is not None else session
+    everybody = crowd.where(user=user, session=None, kinds=("pinned",))
+    pinned = {of for of in everybody if user is not None or crowd.rows[of].session in (None, session)}
+    recent = set() if session is None else crowd.where(user=user, session=session, kinds=("turn",))
+    assert set(ids(block.recent)) == recent
+    if session is not None or user is not None:
+        assert set(ids(block.pinned)) == pinned
+    got = [*ids(block.pinned), *ids(block.recent), *ids(block.retrieved)]
+    return Read(got, pinned | recent | crowd.where(user=user, session=reach))
+
+
+def similar(crowd, user, session):
+    start = next(of for of in crowd.where(user=user) if session in (None, crowd.rows[of].session))
+    row = crowd.rows[start]
+    own = crowd.where(user=row.user, session=None if row.user is not None else row.session)
+    return Read([start, *crowd.db.similar(start, 10_000).ids], own)
+
+
+def history(crowd, user, session):
+    start = next(iter(crowd.where(user=user, session=session)))
+    chain = crowd.db.history(start)
+    assert start in ids(chain)
+    assert {memory.user for memory in chain} == {crowd.rows[start].user}
+    if user is None:  # a user's key is one across sessions
+        assert {memory.session for memory in chain} == {crowd.rows[start].session}
+    return Read([], set())
+
+
+def counts(crowd, user, session):
+    stored = {of for of, row in crowd.rows.items() if row.user == user and session in (None, row.session)}
+    assert crowd.db.count(session=session, user=user) == len(stored)
+    sessions = {row.session for row in crowd.rows.values() if row.user == user and row.session is not None}
+    assert set(crowd.db.sessions(user)) == sessions
+    return Read([], set())
+
+
+def judge_candidates(crowd, user, session):
+    """A judge is shown facts of the owner alone, and of the new fact's session where it has one."""
+    crowd.seen.clear()
+    new = crowd.db.remember(f"{QUERY} new", session, user=user, kind="fact", check=True)
+    assert crowd.db.forget(ids=[new], user=ANY) == 1
+    own = crowd.where(user=user, session=session, kinds=("fact", "pinned"))
+    assert crowd.seen
+    assert set(crowd.seen) <= {f"{QUERY} {of.partition('.')[0]}" for of in own}
+    return Read([], set())
+
+
+METHODS = [recall, recall_by_words, search, search_by_filter, search_by_names, turns, facts, fact, context, similar]
+METHODS += [history, counts, judge_candidates]
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    with Collection("crowd", embedder=HashEmbedder(16)) as db:
+        crowd = Crowd(db)
+
+        def judge(text, candidates):
+            crowd.seen.extend(candidates)
+            return [False] * len(candidates)
+
+        db.memory.judge = judge
+        db.memory.judge_candidates = 100
+        yield crowd
+
+
+def test_pairs_are_many_and_alike():
+    assert len(NAMES) > 120
+    assert len({unicodedata.normalize("NFKC", name).casefold().strip() for name in NAMES}) < len(NAMES) - 30
+
+
+@pytest.mark.soak
+def test_no_read_has_a_row_of_anybody_else(crowd):
+    drawn = random.Random(20261130)
+    pairs = sorted({row[:2] for row in crowd.rows.values()}, key=repr)
+    for done in range(1, READS + 1):
+        user, session = drawn.choice(pairs)
+        method = drawn.choice(METHODS)
+        read = method(crowd, user, session)
+        assert len(read.got) == len(set(read.got)), (method.__name__, user, session)
+        assert set(read.got) == read.own, (method.__name__, user, session)
+        if done % 100_000 == 0:
+            print(f"{done:,} reads checked, 0 foreign rows", flush=True)  # noqa: T201

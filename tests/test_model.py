@@ -1,0 +1,329 @@
+"""Any sequence of calls, by two handles, a second process and after reopening, answers as a plain dictionary would."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from retentive import Collection, ConflictError
+from retentive.embedders import HashEmbedder
+
+SOAK = int(os.environ.get("RETENTIVE_SOAK", "0"))  # how many sequences; 0: a test run
+EXAMPLES = SOAK or 12
+TEXTS = st.text(max_size=40).map("said {}".format)  # a turn without a word is never recalled
+SESSIONS = st.sampled_from(["a", "ab", "A", "a%", "ä"])
+KEYS = st.sampled_from(["city", "job"])
+
+# A second process: does to the collection what the lines on its standard input say.
+SECOND = """
+import json, sys
+from retentive import Collection
+from retentive.embedders import HashEmbedder
+db = Collection("test", path=sys.argv[1], embedder=HashEmbedder(64))
+for line in sys.stdin:
+    method, arguments = json.loads(line)
+    answer = getattr(db, method)(**arguments)
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@dataclass
+class Row:
+    text: str
+    session: str
+    kind: str
+    key: str | None = None
+    turn: int | None = None
+    live: bool = True
+
+
+class Second:
+    """A handle in another process, with the methods that the rules need."""
+
+    def __init__(self, folder):
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", SECOND, folder]
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
+    def ask(self, method, arguments):
+        self.process.stdin.write(json.dumps([method, arguments]) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.communicate()
+
+
+class AsDictionary(RuleBasedStateMachine):
+    memories = Bundle("memories")
+    compared = 0
+
+    @initialize()
+    def begin(self):
+        self.folder = tempfile.mkdtemp(dir=self.parent)
+        self.rows, self.next_turn = {}, {}
+        self.handles = [self.opened(), self.opened()]
+        self.child = None
+
+    def opened(self):
+        return Collection("test", path=self.folder, embedder=HashEmbedder(64), durability="normal")
+
+    def call(self, handle, method, **arguments):
+        """By the first handle, the second, or another process."""
+        type(self).compared += 1
+        if handle < 2:
+            return getattr(self.handles[handle], method)(**arguments)
+        if self.child is None:
+            self.child = Second(self.folder)
+        return self.child.ask(method, arguments)
+
+    handle = st.sampled_from([0, 0, 0, 1, 1, 1, 2])
+
+    @rule(
+        target=memories, handle=handle, text=TEXTS, session=SESSIONS, kind=st.sampled_from(["turn", "fact", "pinned"])
+    )
+    def remember(self, handle, text, session, kind):
+        made = self.call(handle, "remember", text=text, session=session, kind=kind)
+        assert made not in self.rows
+        self.rows[made] = Row(text, session, kind)
+        if kind == "turn":
+            self.rows[made].turn = self.number(session)
+        return made
+
+    def number(self, session):
+        self.next_turn[session] = self.next_turn.get(session, -1) + 1
+        return self.next_turn[session]
+
+    @rule(target=memories, handle=handle, text=TEXTS, session=SESSIONS, key=KEYS)
+    def set_key(self, handle, text, session, key):
+        made = self.call(handle, "remember", text=text, session=session, kind="fact", key=key)
+        holder = self.holder(session, key)
+        if holder is not None and self.rows[holder].text == text:
+            assert made == holder, "the same value again changes nothing"
+            return made
+        if holder is not None:
+            self.rows[holder].live = False
+        self.rows[made] = Row(text, session, "fact", key)
+        return made
+
+    def holder(self, session, key):
+        held = [one for one, row in self.rows.items() if (row.session, row.key, row.live) == (session, key, True)]
+        return held[0] if held else None
+
+    @rule(handle=handle, texts=st.lists(TEXTS, min_size=1, max_size=4), session=SESSIONS)
+    def remember_many(self, handle, texts, session):
+        items = [{"text": text, "session": session} for text in texts]
+        for made, text in zip(self.call(handle, "remember_many", items=items), texts, strict=True):
+            self.rows[made] = Row(text, session, "turn", turn=self.number(session))
+
+    @rule(handle=st.sampled_from([0, 1]), id=memories, text=TEXTS)
+    def correct(self, handle, id, text):
+        if id not in self.rows:
+            return
+        chain = self.handles[handle].history(id)
+        tip, holder = self.rows[chain[-1].id], None
+        made = self.call(handle, "feedback", id=id, outcome="corrected", correction=text)
+        if tip.key is not None:
+            holder = self.holder(tip.session, tip.key)
+        if made in self.rows:
+            assert self.rows[made].text == text
+            assert made == holder
+            return
+        for older in (tip, self.rows.get(holder)):
+            if older is not None:
+                older.live = False
+        kind = "pinned" if tip.kind == "pinned" else "fact"
+        self.rows[made] = Row(text, tip.session, kind, tip.key)
+        assert [row.id for row in self.handles[1 - handle].history(id)][-1] == made
+
+    @rule(handle=handle, id=consumes(memories))
+    def delete(self, handle, id):
+        assert self.call(handle, "delete", ids=[id]) == (self.rows.pop(id, None) is not None)
+
+    @rule(
+        handle=handle,
+        session=SESSIONS,
+        kinds=st.sampled_from([["turn"], ["fact", "pinned"], ["turn", "fact", "pinned"]]),
+    )
+    def forget(self, handle, session, kinds):
+        gone = [one for one, row in self.rows.items() if row.session == session and row.kind in kinds]
+        assert self.call(handle, "forget", session=session, kinds=kinds) == len(gone)
+        for one in gone:
+            del self.rows[one]
+
+    @rule(handle=handle, session=SESSIONS, texts=st.lists(TEXTS, max_size=3))
+    def replace_turns(self, handle, session, texts):
+        made = self.call(handle, "replace_turns", session=session, items=[{"text": text} for text in texts])
+        for one in [one for one, row in self.rows.items() if row.session == session and row.kind == "turn"]:
+            del self.rows[one]
+        for one, text in zip(made, texts, strict=True):
+            self.rows[one] = Row(text, session, "turn", turn=self.number(session))
+
+    @rule(which=st.sampled_from([0, 1]))
+    def reopen(self, which):
+        self.handles[which].close()
+        self.handles[which] = self.opened()
+
+    @invariant()
+    def answers_as_the_dictionary(self):
+        db = self.handles[random.randrange(2)]
+        found = {row.id: row for row in db.get(list(self.rows))}
+        for one, row in self.rows.items():
+            told = found[one]
+            assert (told.text, told.session, told.kind, told.turn) == (row.text, row.session, row.kind, row.turn)
+            assert (told.superseded_by is None) == row.live
+        assert db.count() == len(self.rows)
+        live = {one for one, row in self.rows.items() if row.live}
+        assert set(db.search(None, limit=1_000).ids) == live
+        for session in {row.session for row in self.rows.values()}:
+            turns = [one for one, row in self.rows.items() if (row.session, row.kind) == (session, "turn")]
+            assert [turn.id for turn in db.turns(session)] == turns
+            of_session = {one for one in live if self.rows[one].session == session}
+            recalled = db.recall("anything", session=session, limit=1_000, min_relevance=None)
+            assert set(recalled.ids) == of_session
+            assert {fact.id for fact in db.facts(session=session)} == {one for one in of_session if self.rows[one].key}
+
+    def teardown(self):
+        if not hasattr(self, "handles"):
+            return
+        if self.child is not None:
+            self.child.close()
+        with self.handles[0] as db:
+            report = db.verify()
+            assert report.ok, report.problems
+        self.handles[1].close()
+        shutil.rmtree(self.folder)
+
+
+def test_any_sequence_of_calls_answers_as_a_dictionary(tmp_path, counted):
+    class Machine(AsDictionary):
+        parent = tmp_path
+
+    limits = settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=25,
+        deadline=None,
+        derandomize=not SOAK,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+    run_state_machine_as_test(Machine, settings=limits)
+    counted(operations=Machine.compared)
+
+
+STRESS = """
+import threading
+me, threads, each = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+failed = []
+while not os.path.exists(f"{folder}/go"):
+    pass
+db = opened(durability="normal")
+def work(number):
+    label = f"{me}-{number}"
+    mine = []
+    try:
+        for i in range(each):
+            if i % 5 == 4:
+                db.delete([mine.pop()])
+            elif i % 5 == 3:
+                turns = [turn.turn for turn in db.turns("all")]
+                assert turns == sorted(set(turns)), turns
+                found = db.recall(f"says {label}", session=label, limit=3, mode="lexical", min_relevance=None)
+                assert set(found.ids) <= set(mine), found
+            else:
+                mine.append(db.remember(f"{label} says {i}", session=label if i % 5 else "all"))
+    except BaseException as error:
+        failed.append(f"{label}: {error!r}")
+    kept.extend(mine)
+kept = []
+workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+[worker.start() for worker in workers]
+[worker.join() for worker in workers]
+db.close()
+tell(*failed or ["done"])
+tell(*kept)
+"""
+
+
+def test_eight_processes_of_four_threads_lose_nothing_and_mix_nothing(start, tmp_path, embedder, counted):
+    """32 threads in all, each with a fixed number of operations."""
+    each = 200 if SOAK else 20
+    children = [start(STRESS, number, 4, each) for number in range(8)]
+    (tmp_path / "go").touch()
+    kept = []
+    for child in children:
+        told, error = child.communicate(timeout=280)
+        first, ids = told.splitlines()
+        assert (child.returncode, first) == (0, "done"), error
+        kept += ids.split()
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        assert db.count() == len(kept) == len(db.get(kept))
+        numbers = [turn.turn for turn in db.turns("all")]
+        assert numbers == sorted(set(numbers))
+        for session in db.sessions():
+            assert session == "all" or all(turn.text.startswith(f"{session} says") for turn in db.turns(session))
+        assert db.verify().ok
+    counted(operations=8 * 4 * each)
+
+
+CORRECT = """
+while not os.path.exists(f"{folder}/go"):
+    pass
+target, me = sys.argv[2], sys.argv[3]
+with opened(durability="normal") as db:
+    for i in range(10):
+        try:
+            tell(db.feedback(target, "corrected", correction=f"{me} says {i}"))
+        except ConflictError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("kind", ["turn", "fact"])
+def test_threads_and_processes_that_correct_one_memory_leave_one_tip(start, tmp_path, embedder, kind, counted):
+    with Collection("test", path=tmp_path, embedder=embedder, durability="normal") as db:
+        target = db.remember("what was said first", session="s", kind=kind)
+        children = [start(CORRECT, target, f"process {number}") for number in range(4)]
+        made, go = [], threading.Barrier(33)
+
+        def correct(number):
+            go.wait()
+            with contextlib.suppress(ConflictError):
+                made.append(db.feedback(target, "corrected", correction=f"thread {number} says"))
+
+        threads = [threading.Thread(target=correct, args=(number,)) for number in range(32)]
+        for thread in threads:
+            thread.start()
+        (tmp_path / "go").touch()
+        go.wait()
+        for thread in threads:
+            thread.join()
+        for child in children:
+            told, error = child.communicate(timeout=60)
+            assert child.returncode == 0, error
+            made += told.split()
+        chain = db.history(target)
+        assert sorted(row.id for row in chain) == sorted([target, *made])
+        assert [row.superseded_by for row in chain] == [*[row.id for row in chain[1:]], None]
+        assert db.search(None, limit=1_000, session="s").ids == [chain[-1].id]
+        assert db.verify().ok
+        counted(operations=72)
