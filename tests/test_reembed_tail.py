@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import sqlite3
 import threading
 import time
 
@@ -10,6 +11,7 @@ import pytest
 
 from retentive import Collection, EmbedderError, FingerprintError
 from retentive.embedders import CallableEmbedder, HashEmbedder
+from retentive.repair import repair
 
 NEW = HashEmbedder(96)
 
@@ -134,6 +136,7 @@ def test_what_was_left_at_the_end_of_a_move_is_found_by_words_and_resumed_by_the
     ):
         stats = db.stats()
         assert (stats["reembed_pending"], stats["without_vectors"]) == (True, 1)
+        assert db.verify().ok
         last = db.turns("w")[-1]
         assert db.get([last.id], vectors=True)[0].vector is None
         assert reader.search(last.text, mode="lexical", limit=1).texts == [last.text]
@@ -145,6 +148,7 @@ def test_what_was_left_at_the_end_of_a_move_is_found_by_words_and_resumed_by_the
         assert_all_have(db)
         assert_all_have(reader)
         assert db.reembed(NEW) == 0
+        assert db.verify().ok
 
 
 def test_a_kill_between_the_swap_and_the_rest_is_resumed(db, start, embedder):
@@ -236,3 +240,19 @@ def test_progress_does_not_fall_when_memories_are_forgotten_meanwhile(tmp_path, 
         assert db.count() == 300
         assert_all_have(db)
         assert_rises_to_the_end_once(told)
+
+
+def test_a_memory_that_was_saved_without_its_vectors_gets_them_too(tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        filled(db, 5)
+    file = sqlite3.connect(tmp_path / "test.db")
+    file.execute("UPDATE vector SET data = zeroblob(length(data)) WHERE vid = 3")
+    file.commit()
+    file.close()
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    repair(tmp_path / "test.db", saved / "test.db")
+    with Collection("test", path=saved, embedder=embedder) as db:
+        assert db.stats()["without_vectors"] == 1
+        assert db.reembed(embedder) == 1
+        assert_all_have(db, embedder)
