@@ -105,8 +105,9 @@ impl Engine {
     }
 
     /// How many memories have vectors, and how many there are.
+    #[allow(clippy::redundant_closure_for_method_calls)] // the method alone is of one lifetime only
     pub fn vectors_progress(&self, interrupt: Interrupt) -> Result<(u64, u64)> {
-        self.read(interrupt, ReadTx::vectors_progress)
+        self.read(interrupt, |tx| tx.vectors_progress())
     }
 
     /// Stores vectors, made for the models of this epoch, for memories that have none. How many had none, and how many memories there
