@@ -240,11 +240,16 @@ FIRST_CALLS = {
     "stats": lambda db: db.stats(),
     "delete": lambda db: db.delete(["other"]),
     "close": lambda db: db.close(),
+    "turns": lambda db: db.turns("other"),
+    "count": lambda db: db.count(),
+    "recall": lambda db: db.recall("another", session="other"),
+    "a write": lambda db: db.remember("one more", session="other"),
+    "a deletion of nothing": lambda db: db.forget("nobody"),
 }
 
 
 @pytest.mark.parametrize("call", FIRST_CALLS)
-def test_the_first_such_call_after_a_read_elsewhere_ended_completes_the_erasure(tmp_path, embedder, marks, start, call):
+def test_the_first_call_after_a_read_elsewhere_ended_completes_the_erasure(tmp_path, embedder, marks, start, call):
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         db.remember_many([memory(number, session=mark("s", 1)) for number in range(1, 1_000)])
         db.remember("another", id="other", session="other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Every character that some reader takes for the end of a line.
 _BREAKS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -27,7 +28,8 @@ def indented(text: str, indent: str) -> str:
 def speaker(role: str, name: str | None) -> str:
     """Return who speaks: the name where there is one, else the role, on one line and without a colon."""
     shown_name, shown_role = _shown(name or ""), _shown(role)
-    read = "".join([char for char in shown_name if char.isalnum()])  # as a reader sees it, who sees no zero width
+    # As a reader sees it, who sees nothing of zero width and no difference between letters that fold to the same.
+    read = "".join([char for char in unicodedata.normalize("NFKC", shown_name) if char.isalnum()])
     if read.lower() in _ROLES:
         return f"{shown_role} {shown_name}".strip()
     return shown_name or shown_role or _UNNAMED

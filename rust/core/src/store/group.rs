@@ -61,8 +61,22 @@ struct Group {
 pub(super) struct Writer {
     pub conn: Option<Conn>,
     group: Option<Group>,
-    /// When a checkpoint was last tried.
-    pub scrubbed_at: Option<Instant>,
+    /// The last checkpoint that was tried.
+    pub scrubbing: Option<Tried>,
+}
+
+/// An attempt at something that may have to be repeated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tried {
+    pub ended: Instant,
+    pub took: Duration,
+}
+
+impl Tried {
+    /// Another one may follow, if at most one part of the time in `share` is to go into them.
+    pub(super) fn is_over(self, share: u32) -> bool {
+        self.ended.elapsed() >= self.took * share.saturating_sub(1)
+    }
 }
 
 /// A job's answer, or the panic it ended in.
@@ -141,6 +155,10 @@ impl Writer {
         {
             self.lose(error);
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.group.is_some()
     }
 
     /// The group is open and has room: the next in line may join it.

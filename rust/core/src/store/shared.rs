@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::fault::{self, At};
-use super::group::{Ran, Writer, run};
+use super::group::{Ran, Tried, Writer, run};
 use super::open::{expect_language, refuse_unseen_commits};
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
@@ -19,8 +19,8 @@ use crate::gate::ForkAware;
 
 /// Idle connections kept for readers.
 const MOST_IDLE: usize = 16;
-/// How often a write tries to finish an erasure that a reader has held up.
-const SCRUB_AGAIN: Duration = Duration::from_secs(1);
+/// An erasure that a reader elsewhere holds up is tried again by each call, but at most one part of the time in so many goes into it.
+const SCRUB_SHARE: u32 = 5;
 
 pub(super) struct Shared {
     pub path: PathBuf,
@@ -115,6 +115,8 @@ impl Shared {
             // Nobody was to change it; if somebody did, pages of two versions were read.
             conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
         }
+        drop(lease);
+        self.scrub_again();
         answer
     }
 
@@ -221,8 +223,7 @@ impl Shared {
 
     fn commit(&self, writer: &mut Writer) -> Result<()> {
         let verdict = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
-        let due = writer.scrubbed_at.is_none_or(|tried| tried.elapsed() > SCRUB_AGAIN);
-        if due && self.pending.load(Ordering::SeqCst) {
+        if self.pending.load(Ordering::SeqCst) && writer.scrubbing.is_none_or(|tried| tried.is_over(SCRUB_SHARE)) {
             self.scrub_on(writer);
         }
         verdict
@@ -244,9 +245,21 @@ impl Shared {
         }
     }
 
+    /// After a read: what this handle could not scrub before goes with the first call after the reader elsewhere has ended.
+    fn scrub_again(&self) {
+        if self.pending.load(Ordering::SeqCst)
+            && let Some(mut writer) = self.writer.try_lock()
+            && !writer.is_open()
+            && writer.scrubbing.is_some_and(|tried| tried.is_over(SCRUB_SHARE))
+        {
+            self.scrub_on(&mut writer);
+        }
+    }
+
     fn scrub_on(&self, writer: &mut Writer) {
-        writer.scrubbed_at = Some(Instant::now());
+        let began = Instant::now();
         let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer));
+        writer.scrubbing = Some(Tried { ended: Instant::now(), took: began.elapsed() });
         self.pending.store(!matches!(done, Ok(true)), Ordering::SeqCst);
     }
 
