@@ -105,7 +105,6 @@ impl Engine {
     }
 
     /// How many memories have vectors, and how many there are.
-    #[allow(clippy::redundant_closure_for_method_calls)] // the method alone is of one lifetime only
     pub fn vectors_progress(&self, interrupt: Interrupt) -> Result<(u64, u64)> {
         self.read(interrupt, |tx: &ReadTx| tx.vectors_progress())
     }
