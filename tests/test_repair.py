@@ -105,6 +105,14 @@ def test_a_whole_file_is_saved_whole(damaged, tmp_path, embedder):
         assert new.verify().ok
 
 
+def test_paths_may_be_relative(damaged, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    relative = os.path.relpath(damaged[0])
+    assert repair(relative, "saved.db").complete
+    assert saved(tmp_path / "saved.db") == damaged[1]
+    assert main([relative, "--into", "./again.db"]) == 0
+
+
 def test_what_is_in_the_log_is_saved_too(start, tmp_path):
     child = start(FILL + LEAVE.replace("END", "tell('left'); wait()"))
     assert child.stdout.readline() == "left\n"

@@ -91,7 +91,10 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
         >>> repair(folder / "chat.db", folder / "saved.db")
         <RepairReport: 1 memories saved, 0 losses>
     """
-    source, target = Path(path), Path(into)
+    source, target = (
+        Path(path).absolute(),
+        Path(into).absolute(),
+    )  # SQLite gets them as URIs
     if not source.is_file():
         raise FileNotFoundError(f"no collection to repair at {source}")
     if target.exists():

@@ -83,6 +83,10 @@ fn new_first_page(copy: &Path) -> Result<Vec<u8>> {
     let mut other = copy.as_os_str().to_owned();
     other.push("-first");
     let other = PathBuf::from(other);
+    match std::fs::remove_file(&other) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(copy, &error)),
+        _ => {} // of the attempt before
+    }
     let sql = Connection::open(&other).at(copy)?;
     sql.execute_batch(&format!("PRAGMA page_size={PAGE}; PRAGMA journal_mode=WAL;")).at(copy)?;
     schema::create_tables(&sql).at(copy)?;
