@@ -190,7 +190,11 @@ class Expected:
             facts = {
                 memory: row
                 for memory, row in actual.rows.items()
-                if memory not in self.rows and row.session == op["session"] and row.text[:7] == "folded:"
+                if memory not in self.rows
+                and row.session == op["session"]
+                and row.text[:7] == "folded:"
+                # Others are of a later consolidation: what they cite was not said yet.
+                and set(row.metadata["_vx_consolidated_from"]) <= self.rows.keys()
             }
             cited = [turn for row in facts.values() for turn in row.metadata["_vx_consolidated_from"]]
             assert len(cited) == len(set(cited)), "a turn was folded twice"
