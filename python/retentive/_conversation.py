@@ -41,9 +41,10 @@ class Conversation(ConversationTwins):
 
     _engine: Engine
 
-    @property
-    def _settings(self) -> ConversationMemory:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        @property
+        def _settings(self) -> ConversationMemory: ...
 
     @staticmethod
     def _run(steps: Steps[T]) -> T:
