@@ -125,6 +125,8 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
     sql.busy_timeout(std::time::Duration::ZERO)?;
     sql.set_prepared_statement_cache_capacity(64);
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Else a prepared statement is planned anew for each value bound to a range: ten times what it costs to run.
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let synchronous = match durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
