@@ -152,9 +152,11 @@ fn calls(hot: &mut Hot, path: &str, rounds: usize) -> Result<Vec<Call>, Box<dyn 
     let call = |round: usize| {
         Ok(match path {
             "recall" => Call::Recall(hot.recall()),
-            "context" => {
-                Call::Context(ContextRequest { recall: hot.recall(), recent_session: Some(SESSION.to_owned()), recent_turns: 6 })
-            }
+            "context" => Call::Context(ContextRequest {
+                recall: hot.recall(),
+                recent_session: Some(SESSION.to_owned()),
+                recent_turns: 6,
+            }),
             "search" => Call::Search(hot.search()),
             "remember" => Call::Remember(hot.turn(hot.rows + round)),
             "load" => Call::Load,
@@ -179,7 +181,8 @@ fn open(folder: PathBuf) -> Result<Engine, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (path, rounds, rows) = (argument("path", String::from("recall")), argument("rounds", 20), argument("rows", 500));
+    let (path, rounds, rows) =
+        (argument("path", String::from("recall")), argument("rounds", 20), argument("rows", 500));
     let file = PathBuf::from(argument("dir", String::from("."))).join("hot.db");
     let mut hot = Hot { engine: open(file.clone())?, numbers: Numbers::new(3), rows };
     let model = BoundModel { name: "hot".to_owned(), dimension: DIMENSION, probe: None };

@@ -1,6 +1,7 @@
 //! The columns of scope S that ranking reads, and what the query's terms and vector give over them.
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::admit::Admission;
 use super::gather::{Gathered, Part};
@@ -12,6 +13,7 @@ use crate::rank::blend;
 use crate::rank::decay::feedback_score;
 use crate::rank::query::Query;
 use crate::rank::scene::{NO_SPEAKER, Scene, Second};
+use crate::rank::signals::window::Shares;
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::terms::TermMatches;
 use crate::rank::thread::{NO_SESSION, Thread};
@@ -20,32 +22,43 @@ use crate::vector::quantise::{Quantised, quantise_unit};
 /// The role whose words are the user's own.
 const USER: &str = "user";
 
-#[derive(Default)]
+/// What a read sees of S, its query answered by each column.
 pub(super) struct Columns<'g> {
     /// Of each model; empty without a query vector.
     pub cosines: Vec<Vec<f32>>,
     /// The second model's part of the dense signal.
     second_share: f32,
     pub matches: TermMatches,
+    pub fixed: Arc<Fixed>,
+    /// What only a recall reads.
+    conversation: Arc<Conversation>,
+    periods: Vec<(u32, &'g [Period])>,
+    named: Vec<bool>,
+}
+
+/// What no query changes.
+#[derive(Debug, Default)]
+pub(super) struct Fixed {
     doc_len: Vec<u32>,
     avg_len: f32,
     pub tokens: Vec<u32>,
-    pub ts: Vec<i64>,
-    kind: Vec<Kind>,
-    conversation: Conversation<'g>,
+    ts: Vec<i64>,
+    pub kind: Vec<Kind>,
+    pub words: Vec<u32>,
 }
 
-/// What only a recall reads.
-#[derive(Default)]
-struct Conversation<'g> {
+/// What no query changes of who said what when, next to whom.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
     user_words: Vec<bool>,
     question_share: Vec<f32>,
     names_time: Vec<bool>,
     names_proper: Vec<bool>,
-    periods: Vec<(u32, &'g [Period])>,
     speaker: Vec<u32>,
-    named: Vec<bool>,
+    /// The speakers' names.
+    names: Vec<Box<str>>,
     thread: Thread,
+    shares: Shares,
     citations: Vec<(u32, u32)>,
 }
 
@@ -83,78 +96,97 @@ impl AskedVector {
 }
 
 impl<'g> Columns<'g> {
-    pub fn new(gathered: &'g Gathered, asked: &Asked) -> Result<Self> {
-        let len = gathered.len();
-        let doc_len: Vec<u32> = gathered.lengths().collect();
-        let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
+    pub fn new(gathered: &Gathered, asked: &Asked) -> Result<Self> {
         let matches = gathered.matches(asked.terms);
         let cosines = asked.vectors.iter().enumerate();
         let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
-        let mut columns = Self {
+        Ok(Self {
             cosines,
             second_share: asked.second_share,
             matches,
-            avg_len: total as f32 / len.max(1) as f32,
-            doc_len,
-            tokens: Vec::with_capacity(len),
-            ts: Vec::with_capacity(len),
-            kind: Vec::with_capacity(len),
-            conversation: Conversation::default(),
-        };
-        for entry in gathered.entries() {
-            columns.tokens.push(entry.tokens);
-            columns.ts.push(entry.ts);
-            columns.kind.push(entry.kind);
-        }
-        Ok(columns)
+            fixed: gathered.fixed(),
+            conversation: Arc::default(),
+            periods: Vec::new(),
+            named: Vec::new(),
+        })
     }
 
     /// Reads who said what when, next to whom; reads without a thread leave this out.
     pub fn read_conversation(&mut self, gathered: &'g Gathered, query: &Query, gap_us: i64) {
-        let mut conversation = Conversation::default();
-        let mut speakers = HashMap::new();
-        for part in gathered.parts() {
-            conversation.read_words(part);
-            conversation.read_speakers(part, query, &mut speakers);
-            if !query.periods.is_empty() {
-                conversation.periods.extend(part.periods());
-            }
+        self.conversation = gathered.conversation(&self.fixed, gap_us);
+        self.named = self.conversation.names.iter().map(|name| query.names(name)).collect();
+        if !query.periods.is_empty() {
+            self.periods = gathered.parts().iter().flat_map(Part::periods).collect();
         }
-        conversation.thread = thread(gathered, &self.ts, &self.kind, gap_us);
-        conversation.citations = gathered.citations();
-        self.conversation = conversation;
     }
 
     pub fn scene<'a>(&'a self, query: &'a Query) -> Scene<'a> {
-        let conversation = &self.conversation;
+        let (fixed, conversation) = (&self.fixed, &self.conversation);
         Scene {
             query,
             cosine: self.cosines.first().map(Vec::as_slice),
             second: self.cosines.get(1).map(|cosine| Second { cosine, share: self.second_share }),
             matches: &self.matches,
-            doc_len: &self.doc_len,
-            avg_len: self.avg_len,
-            tokens: &self.tokens,
-            ts: &self.ts,
-            kind: &self.kind,
+            doc_len: &fixed.doc_len,
+            avg_len: fixed.avg_len,
+            tokens: &fixed.tokens,
+            ts: &fixed.ts,
+            kind: &fixed.kind,
             user_words: &conversation.user_words,
             question_share: &conversation.question_share,
             names_time: &conversation.names_time,
             names_proper: &conversation.names_proper,
-            periods: &conversation.periods,
+            periods: &self.periods,
             speaker: &conversation.speaker,
-            named: &conversation.named,
+            named: &self.named,
             thread: &conversation.thread,
+            shares: &conversation.shares,
             citations: &conversation.citations,
         }
     }
 
     pub fn pooling<'a>(&'a self, relevance: &'a [f32], tokens: &'a [u32]) -> blend::Columns<'a> {
-        blend::Columns { relevance, ts: &self.ts, tokens }
+        blend::Columns { relevance, ts: &self.fixed.ts, tokens }
     }
 }
 
-impl<'g> Conversation<'g> {
+impl Fixed {
+    pub fn of(gathered: &Gathered) -> Self {
+        let len = gathered.len();
+        let doc_len: Vec<u32> = gathered.lengths().collect();
+        let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
+        let mut fixed = Self {
+            avg_len: total as f32 / len.max(1) as f32,
+            doc_len,
+            tokens: Vec::with_capacity(len),
+            ts: Vec::with_capacity(len),
+            kind: Vec::with_capacity(len),
+            words: Vec::with_capacity(len),
+        };
+        for entry in gathered.entries() {
+            fixed.tokens.push(entry.tokens);
+            fixed.ts.push(entry.ts);
+            fixed.kind.push(entry.kind);
+            fixed.words.push(entry.words);
+        }
+        fixed
+    }
+}
+
+impl Conversation {
+    pub fn of(gathered: &Gathered, fixed: &Fixed, gap_us: i64) -> Self {
+        let mut conversation = Self::default();
+        let mut speakers = HashMap::new();
+        for part in gathered.parts() {
+            conversation.read_words(part);
+            conversation.read_speakers(part, &mut speakers);
+        }
+        conversation.thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us);
+        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len);
+        conversation.citations = gathered.citations();
+        conversation
+    }
+
     fn read_words(&mut self, part: &Part) {
         let user = part.partition.roles().code(USER);
         for (_, entry) in part.entries() {
@@ -166,7 +198,7 @@ impl<'g> Conversation<'g> {
     }
 
     /// Speakers are the same wherever they have the same name: `speakers` numbers them over all of S.
-    fn read_speakers(&mut self, part: &'g Part, query: &Query, speakers: &mut HashMap<&'g str, u32>) {
+    fn read_speakers<'p>(&mut self, part: &'p Part, speakers: &mut HashMap<&'p str, u32>) {
         let names = part.partition.names();
         let mut numbers: Vec<Option<u32>> = vec![None; names.len() + 1];
         for (_, entry) in part.entries() {
@@ -176,8 +208,8 @@ impl<'g> Conversation<'g> {
             };
             let number = slot.get_or_insert_with(|| {
                 *speakers.entry(name).or_insert_with(|| {
-                    self.named.push(query.names(name));
-                    self.named.len() as u32 - 1
+                    self.names.push(name.into());
+                    self.names.len() as u32 - 1
                 })
             });
             self.speaker.push(*number);

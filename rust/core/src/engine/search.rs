@@ -54,7 +54,7 @@ impl Search<'_> {
         }
         let scores = search_scores(&columns.scene(&Query::default()), request.mode, self.dense_weight as f32);
         let candidates = self.candidates(view, &gathered, &columns, &scores.score)?;
-        let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
+        let pooled = pool(&columns.pooling(&scores.score, &columns.fixed.tokens), &candidates, self.size());
         let ranges: Vec<Range> = columns.cosines.iter().map(|cosines| Range::of(cosines)).collect();
         let mut ranked = Ranked::default();
         for Hit { row, similarities, index } in self.hits(view, &gathered, &pooled)? {
@@ -125,7 +125,7 @@ impl Search<'_> {
     fn newest(&self, view: &View, gathered: &Gathered, columns: &Columns) -> Result<Ranked> {
         let level = vec![0.0; gathered.len()];
         let all: Vec<u32> = (0..gathered.len() as u32).collect();
-        let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
+        let pooled = pool(&columns.pooling(&level, &columns.fixed.tokens), &all, self.size());
         let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
         Ok(Ranked { memories, ..Ranked::default() })
     }

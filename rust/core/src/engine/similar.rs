@@ -34,7 +34,7 @@ impl Engine {
         let others = numbered.filter(|((_, entry), score)| entry.seq != own.seq && **score > f32::NEG_INFINITY);
         let candidates: Vec<u32> = others.map(|((index, _), _)| index).collect();
         let size = limit.map_or(PoolSize::Budget(u64::MAX), PoolSize::Limit);
-        let pooled = pool(&columns.pooling(&scores, &columns.tokens), &candidates, size);
+        let pooled = pool(&columns.pooling(&scores, &columns.fixed.tokens), &candidates, size);
         let mut ranked = Ranked::default();
         for (row, index) in rows(view, &gathered, &pooled)? {
             let theirs = view.tx.vectors(row.head.seq)?;

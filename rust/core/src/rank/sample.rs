@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::language::Language;
 use super::query::Query;
 use super::scene::{NO_SPEAKER, Scene, Second};
+use super::signals::window::Shares;
 use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
 use crate::lexical::Posting;
@@ -47,6 +48,7 @@ pub struct View<'a> {
     periods: Vec<(u32, &'a [Period])>,
     matches: TermMatches,
     thread: Thread,
+    shares: Shares,
 }
 
 impl Sample {
@@ -138,12 +140,14 @@ impl Sample {
     }
 
     pub fn view(&self) -> View<'_> {
+        let thread = Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP);
         View {
             sample: self,
             query: Query::read(&self.text, self.now, self.language),
             periods: self.periods.iter().map(|(row, periods)| (*row, periods.as_slice())).collect(),
             matches: self.matches(),
-            thread: Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP),
+            shares: Shares::of(&thread, &self.tokens, &self.doc_len),
+            thread,
         }
     }
 
@@ -204,6 +208,7 @@ impl View<'_> {
             speaker: &sample.speaker,
             named: &sample.named,
             thread: &self.thread,
+            shares: &self.shares,
             citations: &sample.citations,
         }
     }

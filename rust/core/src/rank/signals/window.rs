@@ -3,7 +3,7 @@
 //! Of the terms of the turns beside it half counts, of the ones after those a quarter, each times `min(1, 40/L_i) min(1, 40/L_j)`:
 //! long texts stand for themselves. What would count under a tenth is left out.
 use super::{Signal, Stage};
-use crate::lexical::bm25::{idf, term_weight};
+use crate::lexical::bm25::{idf, length_norm, saturation};
 use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
 use crate::rank::scene::Scene;
@@ -42,14 +42,13 @@ impl Signal for Window {
         if scene.matches.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let shares = Shares::of(scene);
-        let avg_len = shares.lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
+        let shares = scene.shares;
         let (mut sums, mut tf) = (vec![0.0_f32; scene.len()], vec![0.0_f32; scene.len()]);
-        let mut touched: Vec<usize> = Vec::new();
+        let mut touched: Vec<u32> = Vec::with_capacity(scene.len());
         for (term, postings) in scene.matches.iter() {
             for posting in postings {
-                shares.around(scene.thread, posting.row as usize, |row, share| {
-                    if let Some(tf) = tf.get_mut(row).filter(|_| share > 0.0) {
+                shares.around(scene.thread, posting.row, |row, share| {
+                    if let Some(tf) = tf.get_mut(row as usize) {
                         if *tf == 0.0 {
                             touched.push(row);
                         }
@@ -59,9 +58,9 @@ impl Signal for Window {
             }
             let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
             for row in touched.drain(..) {
-                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row))
-                {
-                    *sum += term_weight(std::mem::take(tf), *len, avg_len, idf);
+                let row = row as usize;
+                if let (Some(sum), Some(tf), Some(norm)) = (sums.get_mut(row), tf.get_mut(row), shares.norms.get(row)) {
+                    *sum += idf * saturation(std::mem::take(tf), *norm);
                 }
             }
         }
@@ -70,53 +69,61 @@ impl Signal for Window {
     }
 }
 
-/// How much of each other's terms turns take; the same in both directions.
-struct Shares {
+/// How much of each other's terms turns take; the same in both directions. No query changes it.
+#[derive(Debug, Clone, Default)]
+pub struct Shares {
     /// Between a row and the next one; 0 where there is none.
     next: Vec<f32>,
     /// Between a row and the one after the next.
     after: Vec<f32>,
-    /// Of each row's window.
-    lengths: Vec<f32>,
+    /// BM25's measure of each row's window by the mean.
+    norms: Vec<f32>,
 }
 
 impl Shares {
-    fn of(scene: &Scene) -> Self {
-        let short: Vec<f32> = scene.tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
-        let lengths = scene.doc_len.iter().map(|len| *len as f32).collect();
-        let mut shares = Self { next: vec![0.0; scene.len()], after: vec![0.0; scene.len()], lengths };
+    /// By the thread of a scope, its memories' tokens and their indexed terms.
+    #[must_use]
+    pub fn of(thread: &Thread, tokens: &[u32], doc_len: &[u32]) -> Self {
+        let short: Vec<f32> = tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
+        let mut lengths: Vec<f32> = doc_len.iter().map(|len| *len as f32).collect();
+        let (mut to_next, mut to_after) = (vec![0.0; short.len()], vec![0.0; short.len()]);
         for (row, own) in short.iter().enumerate() {
-            let Some(next) = scene.thread.next(row) else { continue };
+            let Some(next) = thread.next(row) else { continue };
             let share = NEXT * own * short.get(next).copied().unwrap_or(0.0);
             if share >= LEAST {
-                set(&mut shares.next, row, share);
-                lengthen(&mut shares.lengths, scene.doc_len, row, next, share);
+                set(&mut to_next, row, share);
+                lengthen(&mut lengths, doc_len, row, next, share);
             }
-            let Some(after) = scene.thread.next(next) else { continue };
+            let Some(after) = thread.next(next) else { continue };
             let share = AFTER * own * short.get(after).copied().unwrap_or(0.0);
             if share >= LEAST {
-                set(&mut shares.after, row, share);
-                lengthen(&mut shares.lengths, scene.doc_len, row, after, share);
+                set(&mut to_after, row, share);
+                lengthen(&mut lengths, doc_len, row, after, share);
             }
         }
-        shares
+        let avg_len = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
+        let norms = lengths.into_iter().map(|len| length_norm(len, avg_len)).collect();
+        Self { next: to_next, after: to_after, norms }
     }
 
     /// Visits the rows in whose windows this one stands, each with the share of it that it takes.
-    fn around(&self, thread: &Thread, row: usize, mut visit: impl FnMut(usize, f32)) {
-        let of = |shares: &[f32], row: usize| shares.get(row).copied().unwrap_or(0.0);
+    fn around(&self, thread: &Thread, row: u32, mut visit: impl FnMut(u32, f32)) {
+        let share = |shares: &[f32], row: u32| shares.get(row as usize).copied().filter(|share| *share > 0.0);
         visit(row, 1.0);
-        if let Some(left) = thread.previous(row) {
-            visit(left, of(&self.next, left));
-            if let Some(left_after) = thread.previous(left) {
-                visit(left_after, of(&self.after, left_after));
-            }
+        let left = thread.before(row);
+        if let Some(share) = share(&self.next, left) {
+            visit(left, share);
         }
-        if let Some(right) = thread.next(row) {
-            visit(right, of(&self.next, row));
-            if let Some(right_after) = thread.next(right) {
-                visit(right_after, of(&self.after, row));
-            }
+        let left_after = thread.before(left);
+        if let Some(share) = share(&self.after, left_after) {
+            visit(left_after, share);
+        }
+        let right = thread.behind(row);
+        if let Some(share) = share(&self.next, row) {
+            visit(right, share);
+        }
+        if let Some(share) = share(&self.after, row) {
+            visit(thread.behind(right), share);
         }
     }
 }
