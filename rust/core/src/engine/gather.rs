@@ -128,15 +128,14 @@ impl Gathered {
     {
         let admitted = self.admitted.take();
         let known = admitted.as_ref().and_then(|admitted| admitted.filtered_by(filter));
-        let kept = match known {
-            Some(kept) => kept,
-            None => {
-                let kept = self.parts.iter().map(matching()?).map(|rows| rows.map(Arc::from)).collect::<Result<_>>()?;
-                if let Some(admitted) = &admitted {
-                    admitted.keep_filtered(filter, &kept);
-                }
-                kept
+        let kept = if let Some(kept) = known {
+            kept
+        } else {
+            let kept = self.parts.iter().map(matching()?).map(|rows| rows.map(Arc::from)).collect::<Result<_>>()?;
+            if let Some(admitted) = &admitted {
+                admitted.keep_filtered(filter, &kept);
             }
+            kept
         };
         self.len = 0;
         for (part, rows) in self.parts.iter_mut().zip(kept.iter()) {

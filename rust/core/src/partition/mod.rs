@@ -19,7 +19,7 @@ use segment::Codes;
 pub(crate) use segment::{Entry, NEVER, Segment};
 
 /// What a memo takes for each row, about: the columns of a scope and its thread.
-const MEMO_ROW_BYTES: usize = 64;
+const MEMO_ROW_BYTES: usize = 96;
 
 /// One version of one owner's memories, in insertion order.
 #[derive(Debug, Clone)]

@@ -21,8 +21,8 @@ fn range(values: &[f32]) -> (f32, f32) {
     for block in values.chunks(LANES) {
         for ((low, high), value) in lows.iter_mut().zip(&mut highs).zip(block) {
             let is_finite = value.is_finite();
-            *low = if is_finite & (*value < *low) { *value } else { *low };
-            *high = if is_finite & (*value > *high) { *value } else { *high };
+            *low = if is_finite && *value < *low { *value } else { *low };
+            *high = if is_finite && *value > *high { *value } else { *high };
         }
     }
     (lows.into_iter().fold(f32::INFINITY, f32::min), highs.into_iter().fold(f32::NEG_INFINITY, f32::max))

@@ -137,12 +137,9 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
          PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; \
          PRAGMA foreign_keys=OFF; PRAGMA journal_size_limit=67108864;"
     ))?;
-    match access {
-        Access::Create | Access::Write | Access::Memory => sql.execute_batch("PRAGMA cache_size=-16000;"),
-        // With SQLite's own 2 MB, twenty sessions read in turns take every page of their rows from the system again.
-        Access::Read => sql.execute_batch("PRAGMA cache_size=-16000; PRAGMA query_only=ON;"),
-        Access::ReadOnly | Access::Immutable => sql.execute_batch("PRAGMA cache_size=-16000;"),
-    }
+    // With SQLite's own 2 MB, twenty sessions read in turns take every page of their rows from the system again.
+    sql.execute_batch("PRAGMA cache_size=-16000;")?;
+    if access == Access::Read { sql.execute_batch("PRAGMA query_only=ON;") } else { Ok(()) }
 }
 
 /// A URI takes every path as it is: `file:x`, `:memory:` and `a?b` are names of files here.

@@ -11,7 +11,7 @@ pub fn top_k<K: Ord>(
 ) -> Vec<u32> {
     let order =
         |a: &u32, b: &u32| descending(score(*a), score(*b)).then_with(|| tie(*b).cmp(&tie(*a))).then_with(|| b.cmp(a));
-    let Some(last) = k.checked_sub(1) else { return Vec::new() };
+    let Some(kth) = k.checked_sub(1) else { return Vec::new() };
     let room = k.saturating_mul(4);
     let mut best: Vec<u32> = Vec::new();
     let mut least = f32::NEG_INFINITY;
@@ -21,13 +21,13 @@ pub fn top_k<K: Ord>(
         }
         best.push(candidate);
         if best.len() == room {
-            let (_, worst, _) = best.select_nth_unstable_by(last, order);
+            let (_, worst, _) = best.select_nth_unstable_by(kth, order);
             least = score(*worst);
             best.truncate(k);
         }
     }
     if k < best.len() {
-        best.select_nth_unstable_by(last, order);
+        best.select_nth_unstable_by(kth, order);
         best.truncate(k);
     }
     best.sort_unstable_by(order);

@@ -32,7 +32,9 @@ impl Signal for Sitting {
             let Some(best) = run.first().and_then(|sitting| best.get_mut(*sitting as usize)) else { continue };
             // In registers while the rows are of one sitting, as they mostly are.
             let mut of_run = *best;
-            values.iter().for_each(|value| of_run.add(*value));
+            for value in values {
+                of_run.add(*value);
+            }
             *best = of_run;
         }
         told(scene, best.iter().map(Best::mean).collect())
@@ -43,7 +45,9 @@ impl Signal for Sitting {
 pub(super) fn told(scene: &Scene, mut sittings: Vec<f32>) -> Vec<f32> {
     min_max(&mut sittings);
     let share = share_by_number(sittings.len());
-    sittings.iter_mut().for_each(|value| *value *= share);
+    for value in &mut sittings {
+        *value *= share;
+    }
     let of = |sitting: &u32| sittings.get(*sitting as usize).copied().unwrap_or(0.0);
     scene.thread.sitting().iter().map(of).collect()
 }

@@ -47,7 +47,7 @@ impl Signal for Window {
         let mut touched: Vec<u32> = Vec::with_capacity(scene.len());
         for (term, postings) in scene.matches.iter() {
             for posting in postings {
-                shares.around(scene.thread, posting.row, |row, share| {
+                shares.around(posting.row, |row, share| {
                     if let Some(tf) = tf.get_mut(row as usize) {
                         if *tf == 0.0 {
                             touched.push(row);
@@ -72,10 +72,9 @@ impl Signal for Window {
 /// How much of each other's terms turns take; the same in both directions. No query changes it.
 #[derive(Debug, Clone, Default)]
 pub struct Shares {
-    /// Between a row and the next one; 0 where there is none.
-    next: Vec<f32>,
-    /// Between a row and the one after the next.
-    after: Vec<f32>,
+    /// The rows in whose windows each row stands beside its own, with the share of it that they take: those before it and behind
+    /// it. 0: none.
+    near: Vec<[(u32, f32); 4]>,
     /// BM25's measure of each row's window by the mean.
     norms: Vec<f32>,
 }
@@ -101,29 +100,30 @@ impl Shares {
                 lengthen(&mut lengths, doc_len, row, after, share);
             }
         }
+        let of = |shares: &[f32], row: u32| shares.get(row as usize).copied().unwrap_or(0.0);
+        let near = (0..short.len() as u32).map(|row| {
+            let (left, right) = (thread.before(row), thread.behind(row));
+            let left_after = thread.before(left);
+            [
+                (left, of(&to_next, left)),
+                (left_after, of(&to_after, left_after)),
+                (right, of(&to_next, row)),
+                (thread.behind(right), of(&to_after, row)),
+            ]
+        });
+        let near = near.collect();
         let avg_len = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
         let norms = lengths.into_iter().map(|len| length_norm(len, avg_len)).collect();
-        Self { next: to_next, after: to_after, norms }
+        Self { near, norms }
     }
 
     /// Visits the rows in whose windows this one stands, each with the share of it that it takes.
-    fn around(&self, thread: &Thread, row: u32, mut visit: impl FnMut(u32, f32)) {
-        let share = |shares: &[f32], row: u32| shares.get(row as usize).copied().filter(|share| *share > 0.0);
+    fn around(&self, row: u32, mut visit: impl FnMut(u32, f32)) {
         visit(row, 1.0);
-        let left = thread.before(row);
-        if let Some(share) = share(&self.next, left) {
-            visit(left, share);
-        }
-        let left_after = thread.before(left);
-        if let Some(share) = share(&self.after, left_after) {
-            visit(left_after, share);
-        }
-        let right = thread.behind(row);
-        if let Some(share) = share(&self.next, row) {
-            visit(right, share);
-        }
-        if let Some(share) = share(&self.after, row) {
-            visit(thread.behind(right), share);
+        for (other, share) in self.near.get(row as usize).into_iter().flatten() {
+            if *share > 0.0 {
+                visit(*other, *share);
+            }
         }
     }
 }
