@@ -168,6 +168,11 @@ impl Gathered {
         self.entry(index).map(|entry| entry.seq)
     }
 
+    /// Index in S of a memory; `None` for one that is not in S.
+    pub fn index_of(&self, seq: Seq) -> Option<u32> {
+        self.parts.iter().find_map(|part| part.index_of(seq))
+    }
+
     pub fn feedback(&self, index: usize) -> &[(i8, Micros)] {
         self.place(index).map_or(&[], |(part, row)| part.segment.feedback(row))
     }

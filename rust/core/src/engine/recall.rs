@@ -136,13 +136,14 @@ impl<'a> Plan<'a> {
             let recalled = self.in_recalled_roles(gathered);
             candidates.retain(|row| recalled.get(*row as usize).copied().unwrap_or(false));
         }
-        let mut excluded = HashSet::new();
+        // The few that are left out are looked up among all, not all among the few.
+        let mut rows_left_out: Vec<u32> = left_out.iter().filter_map(|seq| gathered.index_of(*seq)).collect();
         for id in &self.request.exclude_ids {
-            excluded.extend(view.tx.find(id)?.map(|head| head.seq));
+            rows_left_out.extend(view.tx.find(id)?.and_then(|head| gathered.index_of(head.seq)));
         }
-        if !(left_out.is_empty() && excluded.is_empty()) {
-            let is_left_out = |seq: &Seq| left_out.contains(seq) || excluded.contains(seq);
-            candidates.retain(|row| gathered.seq(*row as usize).is_none_or(|seq| !is_left_out(&seq)));
+        if !rows_left_out.is_empty() {
+            rows_left_out.sort_unstable();
+            candidates.retain(|row| rows_left_out.binary_search(row).is_err());
         }
         Ok(candidates)
     }
