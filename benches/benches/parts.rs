@@ -29,8 +29,8 @@ const MINUTE: i64 = 60_000_000;
 /// A longer pause begins a sitting.
 const GAP: i64 = 60 * MINUTE;
 
-/// A session as ranking sees it.
-struct Session {
+/// One session as ranking sees it.
+struct Conversation {
     query: Query,
     cosine: Vec<f32>,
     matches: TermMatches,
@@ -48,7 +48,7 @@ struct Session {
     sum: Vec<f32>,
 }
 
-impl Session {
+impl Conversation {
     fn of(rows: usize) -> Self {
         let mut numbers = Numbers::new(5);
         let mut matches = TermMatches::new(rows as u32);
@@ -130,18 +130,18 @@ fn scans(criterion: &mut Criterion) {
 
 fn signals(criterion: &mut Criterion) {
     for rows in SIZES {
-        let session = Session::of(rows);
-        let scene = session.scene();
+        let said = Conversation::of(rows);
+        let scene = said.scene();
         let mut group = criterion.benchmark_group(format!("signals over {rows} memories"));
         for signal in SIGNALS {
-            group.bench_function(signal.name(), |bench| bench.iter(|| signal.contribution(&scene, &session.sum)));
+            group.bench_function(signal.name(), |bench| bench.iter(|| signal.contribution(&scene, &said.sum)));
         }
         let weights = Weights::default();
         group.bench_function("all, weighted and added up", |bench| bench.iter(|| relevance(&scene, &weights)));
         group.bench_function("thread and shares, once for each change", |bench| {
             bench.iter(|| {
-                let thread = Thread::new(&session.session, &session.turn, &session.ts, &session.kind, GAP);
-                Shares::of(&thread, &session.tokens, &session.doc_len)
+                let thread = Thread::new(&said.session, &said.turn, &said.ts, &said.kind, GAP);
+                Shares::of(&thread, &said.tokens, &said.doc_len)
             });
         });
     }
