@@ -66,6 +66,7 @@ bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same
 	cargo build --release --locked --package retentive-benches
 	$(PY) benches/python/run.py --programs $(TARGET)/release $(ARGS)
 	$(PY) -P -m pytest -o pythonpath=benches/python benches/python/test_facade.py
+	$(PY) benches/python/cold.py
 
 count: $(STAMP)/tools need-rust ## The instructions of the hot paths under callgrind, against the counts kept; ARGS='--keep NOTE' keeps them
 	cargo build --release --locked --package retentive-benches
