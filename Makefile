@@ -9,6 +9,10 @@ PY := $(abspath $(VENV))/bin/python
 TOOLS := sh scripts/tools.sh
 STAMP := $(VENV)/.stamp
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+LOCAL := $(VENV)/wheel
+RELEASE := dist
+# On Linux zig links against an old glibc, so that the wheel installs on systems older than the one that builds it.
+PORTABLE := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_17)
 
 # One interpreter for every build: another one would compile the binding anew.
 export PYO3_PYTHON := $(PY)
@@ -66,8 +70,12 @@ bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same
 	cargo build --release --locked --package retentive-benches
 	$(PY) benches/python/run.py --programs $(TARGET)/release $(ARGS)
 
-wheel: $(STAMP)/wheel ## The release wheel in dist/
-	@ls -l dist/*.whl
+wheel: $(STAMP)/tools need-rust ## The wheel and the source distribution in dist/, each installed and used in a fresh environment
+	$(PY) -m pip install --quiet --group release
+	rm -rf $(RELEASE)
+	CARGO_TARGET_DIR=$(TARGET)/portable $(VENV)/bin/maturin build --release --locked $(PORTABLE) --interpreter $(PY) --out $(RELEASE)
+	$(VENV)/bin/maturin sdist --out $(RELEASE)
+	$(PY) scripts/smoke_release.py $(RELEASE)
 
 docs: $(STAMP)/docs $(STAMP)/installed ## The documentation in site/, any warning is an error
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
@@ -106,12 +114,12 @@ $(STAMP)/docs: $(STAMP)/tools
 $(STAMP)/wheel: $(STAMP)/tools $(RUST_FILES) $(PYTHON_FILES) README.md LICENSE NOTICE
 	@$(TOOLS) rust
 	@$(TOOLS) cc
-	rm -f dist/retentive-*.whl
-	$(VENV)/bin/maturin build --release --locked --quiet --interpreter $(PY) --out dist
+	rm -f $(LOCAL)/retentive-*.whl
+	$(VENV)/bin/maturin build --release --locked --quiet --interpreter $(PY) --out $(LOCAL)
 	@touch $@
 
 # Uninstalled first: pip keeps an installed wheel of the same version.
 $(STAMP)/installed: $(STAMP)/wheel
 	$(PY) -m pip uninstall --quiet --yes retentive 2>/dev/null
-	$(PY) -m pip install --quiet "$$(echo dist/retentive-*.whl)[all]"
+	$(PY) -m pip install --quiet "$$(echo $(LOCAL)/retentive-*.whl)[all]"
 	@touch $@

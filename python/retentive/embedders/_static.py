@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from retentive import _fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -213,5 +214,4 @@ class _SharedModel:
 
 
 _SHARED = _SharedModel()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_SHARED.renew_lock)
+_fork.in_child(_SHARED.renew_lock)
