@@ -352,4 +352,4 @@ def test_writers_killed_at_any_moment_lose_nothing_acknowledged_and_leave_nothin
         logs = kill_at_random(nursery, folder, f"r{number}", chance, crowded=number % 2 == 1)
         operations = check(folder, expected, logs)
         reads = sum(line.get("reads", 0) for line in logs.get("reader", [])[-1:])
-        counted(rounds=1, kills=len(logs), operations=operations, reads=reads, memories=len(expected.rows))
+        counted(rounds=1, kills=len(logs), operations_compared=operations, reads_checked=reads)
