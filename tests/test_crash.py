@@ -220,9 +220,11 @@ class Actual:
         self.rows = {row.id: row for row in db.get(asked)}
         for turns in self.turns.values():
             self.rows |= {turn.id: turn for turn in turns}
-        self.chains = {memory: db.history(memory) for memory in self.rows}
-        for chain in self.chains.values():
-            self.rows |= {row.id: row for row in chain}
+        self.chains = {}
+        while new := self.rows.keys() - self.chains.keys():
+            # A correction that was in flight and is superseded by now is named by its chain alone.
+            self.chains |= {memory: db.history(memory) for memory in new}
+            self.rows |= {row.id: row for memory in new for row in self.chains[memory]}
         assert db.count() == len(self.rows)
 
 

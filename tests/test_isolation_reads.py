@@ -3,6 +3,7 @@
 `RETENTIVE_SOAK=1` makes it a million reads, `RETENTIVE_SOAK_READS` as many as it says.
 """
 
+import functools
 import os
 import random
 import unicodedata
@@ -112,6 +113,8 @@ class Crowd:
         self.seen = []
         for number, (user, session) in enumerate(dict.fromkeys(owners())):
             self._fill(number, user, session)
+        # From here on the rows stay, and a scope is worked out once.
+        self.where, self.keyed, self.of = map(functools.cache, (self.where, self.keyed, self.of))
 
     def _fill(self, number, user, session):
         for part, kind in enumerate(("turn", "turn", "fact", "pinned", "fact")):
@@ -134,6 +137,10 @@ class Crowd:
             for of, row in self.rows.items()
             if row.live and row.kind in kinds and user in (ANY, row.user) and session in (None, row.session)
         }
+
+    def of(self, user, session):
+        """The live ids of these two names, where None is no name."""
+        return {of for of in self.where() if self.rows[of][:2] == (user, session)}
 
     def keyed(self, user, session):
         """Of whom a key is: the user, else the session, else the collection."""
@@ -180,7 +187,7 @@ def search_by_names(crowd, user, session):
         ]
     }
     got = crowd.db.recall(QUERY, limit=10_000, filter=condition, user=ANY, min_relevance=None).ids
-    return Read(got, {of for of in crowd.where() if crowd.rows[of][:2] == (user, session)})
+    return Read(got, crowd.of(user, session))
 
 
 def turns(crowd, user, session):
