@@ -54,6 +54,7 @@ class Outcome:
     """How a part ended; `failure` is empty when it ended well."""
 
     name: str
+    commit: str
     seed: int
     seconds: float
     counts: dict[str, int]
@@ -135,8 +136,9 @@ def fuzz_parts(seed: int, seconds: float) -> Iterable[Part]:
 class Soak:
     """The parts that run now, and how the others ended."""
 
-    def __init__(self, seed: int, outcomes: Iterable[Outcome] = ()) -> None:
+    def __init__(self, seed: int, commit: str, outcomes: Iterable[Outcome] = ()) -> None:
         self.seed = seed
+        self.commit = commit
         self.outcomes = list(outcomes)
         self._running: set[subprocess.Popen[str]] = set()
         self._lock = threading.Lock()
@@ -169,7 +171,7 @@ class Soak:
             failure = f"counted no {', '.join(missing)}"
         with self._lock:
             self._running.discard(child)
-            outcome = Outcome(part.name, self.seed, time.monotonic() - began, dict(counts), failure)
+            outcome = Outcome(part.name, self.commit, self.seed, time.monotonic() - began, dict(counts), failure)
             self.outcomes.append(outcome)
             if failure:
                 print(output[-TAIL:])
@@ -197,7 +199,9 @@ class Soak:
             total.update(outcome.counts)
         lines = [f"{what.replace('_', ' '):<24}{count:>14,}" for what, count in sorted(total.items())]
         lines.append("")
-        lines += [f"{one.name:<24}{one.seconds:>12,.0f} s  {one.failure or 'ok'}" for one in self.outcomes]
+        lines += [
+            f"{one.name:<24}{one.seconds:>12,.0f} s  {one.failure or 'ok'}, of {one.commit}" for one in self.outcomes
+        ]
         failed = [one for one in self.outcomes if one.failure]
         lines.append("")
         lines += [f'repeat with: python scripts/soak.py --seed {one.seed} --only "{one.name}"' for one in failed]
@@ -248,11 +252,12 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.list:
         print("\n".join(part.name for part in chosen))
         return 0
-    print(f"commit {commit()}, seed {seed}, {asked.jobs} at a time", flush=True)
+    tried = commit()
+    print(f"commit {tried}, seed {seed}, {asked.jobs} at a time", flush=True)
     if shutil.which("cargo-fuzz") is None:
         print("no cargo-fuzz (`cargo install cargo-fuzz`, and a nightly compiler): the stable driver runs alone")
     names = {part.name for part in chosen}
-    soak = Soak(seed, [one for one in read_kept(asked.keep) if one.name not in names])
+    soak = Soak(seed, tried, [one for one in read_kept(asked.keep) if one.name not in names])
     before = len(soak.outcomes)
     try:
         soak.run_all(chosen, asked.jobs)

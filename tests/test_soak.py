@@ -120,7 +120,7 @@ def test_a_part_that_does_not_exist_is_named(run, capsys):
 
 def test_interrupted_it_ends_what_runs(soak, monkeypatch):
     part = soak.Part("sleeps", [sys.executable, "-c", "import time; time.sleep(600)"], ("apples",), 60)
-    running = soak.Soak(1)
+    running = soak.Soak(1, "a commit")
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.setitimer(signal.ITIMER_REAL, 1)
     try:
