@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "rust" / "fuzz"
+TESTS = ROOT / "tests"
 COUNTED = re.compile(r"^.*?counted (\w+) (\d+)$", re.MULTILINE)
 EXECUTED = re.compile(r"^stat::number_of_executed_units:\s+(\d+)$", re.MULTILINE)
 TAIL = 20_000  # characters shown of a part that failed
@@ -94,7 +95,7 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
         "isolation", "test_isolation_reads.py", counts=("reads_checked",), limit_s=900 + reads / 200, READS=reads
     )
     yield tests("kill loop", "test_crash.py", counts=("rounds", "kills"), limit_s=600 + 5 * rounds, ROUNDS=rounds)
-    damage = ("test_damage.py", "test_repair.py")
+    damage = sorted(path.name for pattern in ("test_damage*.py", "test_repair*.py") for path in TESTS.glob(pattern))
     yield tests("damage", *damage, counts=("damaged_files",), limit_s=5_400)
     yield tests("hostile texts", "test_block_layout.py", counts=("hostile_texts",), limit_s=3_600, TEXTS=calls)
     arguments = ("test_hostile_arguments.py",)

@@ -131,7 +131,7 @@ def test_interrupted_it_ends_what_runs(soak, monkeypatch):
     assert [one.failure for one in running.outcomes] == [f"exit code {-signal.SIGKILL}"]
 
 
-def test_every_part_has_its_files_its_seed_and_tests_that_count(soak, root):
+def test_every_part_has_its_files_its_seed_and_its_size(soak, root):
     parts = list(soak.parts(77, {"RETENTIVE_SOAK_ROUNDS": "5"}))
     assert [part.name for part in parts[: len(ALL)]] == ALL
     targets = {path.stem for path in (root / "rust" / "fuzz" / "fuzz_targets").glob("*.rs")}
@@ -142,8 +142,6 @@ def test_every_part_has_its_files_its_seed_and_tests_that_count(soak, root):
             continue
         assert "--hypothesis-seed=77" in part.command
         assert part.environment["RETENTIVE_SOAK_SEED"] == "77"
-        texts = [(root / file).read_text() for file in files]
-        for what in part.counts:
-            assert any(f"{what}=" in text or f"counted {what}" in text for text in texts), (part.name, what)
+        assert all((root / file).exists() for file in files), files
     kill_loop = next(part for part in parts if part.name == "kill loop")
     assert kill_loop.environment["RETENTIVE_SOAK_ROUNDS"] == "5"
