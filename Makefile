@@ -27,7 +27,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python soak bench wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -37,7 +37,7 @@ demo: $(STAMP)/installed ## Play a conversation of several weeks and show what i
 
 test: lint test-rust test-python ## Everything: lint, the Rust tests, the Python and documentation tests on the built wheel
 
-lint: lint-house lint-rust lint-python lint-types ## Formatters, clippy, ruff, mypy, stubtest, file and function lengths
+lint: lint-house lint-rust lint-python lint-types lint-dependencies ## Formatters, clippy, ruff, mypy, stubtest, lengths, licences
 
 lint-house: $(STAMP)/tools
 	$(PY) scripts/check_lengths.py
@@ -57,14 +57,18 @@ lint-types: $(STAMP)/installed
 	$(PY) -m mypy $(TYPED_CODE)
 	$(PY) -P -m mypy.stubtest retentive._core
 
+# cargo-deny runs where it is installed; without it, check_notice.py has looked at the licences of what is compiled in.
+lint-dependencies: $(STAMP)/installed
+	$(PY) scripts/check_dependencies.py
+
 test-rust: $(STAMP)/tools need-rust ## The Rust tests
 	cargo test --locked --workspace
 
 test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
 	$(PY) -P -m pytest $(ARGS)
 
-soak: $(STAMP)/installed need-rust ## Kills, disk faults, fuzzing and random calls for half an hour; prints their counts
-	$(PY) scripts/soak.py
+soak: $(STAMP)/installed need-rust ## Kills, faults, damage, fuzzing and reads by the million, 40 minutes; prints their counts; ARGS= goes to the program
+	$(PY) scripts/soak.py $(ARGS)
 
 bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
 	cargo build --release --locked --package retentive-benches
