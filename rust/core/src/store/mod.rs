@@ -12,6 +12,7 @@ mod group;
 mod identity;
 mod incoming;
 mod load;
+mod models;
 mod open;
 mod patience;
 mod read;
