@@ -157,7 +157,14 @@ METHODS = {
     "stats": {},
     "calibrate": {"queries": ids, "related": values, "unrelated": values},
     "uncalibrate": {},
+    "verify": {},
+    "compact": {},
+    "warmup": {},
+    "calibration": {},
+    "reembed": {"embedder": values},
 }
+# What they stored before the error stays, and the error says how much: batches, and items that a judge must see.
+STEPWISE = {"consolidate", "remember_many", "add", "reembed"}
 REQUIRED = {
     "remember": {"text"},
     "remember_many": {"items"},
@@ -174,6 +181,7 @@ REQUIRED = {
     "get_one": {"id"},
     "similar": {"id"},
     "delete": {"ids"},
+    "reembed": {"embedder"},
 }
 SETTINGS = {
     "half_life_days": numbers,
@@ -203,9 +211,9 @@ def arguments(draw, fields, required):
 
 
 @st.composite
-def calls(draw):
-    methods = draw(st.lists(st.sampled_from(sorted(METHODS)), min_size=1, max_size=8))
-    return [(method, draw(arguments(METHODS[method], REQUIRED.get(method, set())))) for method in methods]
+def calls(draw, methods=METHODS, required=REQUIRED):
+    names = draw(st.lists(st.sampled_from(sorted(methods)), min_size=1, max_size=8))
+    return [(name, draw(arguments(methods[name], required.get(name, set())))) for name in names]
 
 
 @st.composite
@@ -219,15 +227,30 @@ def options(draw):
 
 
 def outcome(call):
-    """Call; a typed error with a short message is as good as an answer, and anything else is not caught."""
+    """Call; a typed error with a short message is as good as an answer, and anything else is not caught. Was it one?"""
     try:
         call()
     except (RetentiveError, OSError) as caught:
         error = caught
     else:
-        return
+        return False
     assert str(error)
     assert len(str(error)) < 2_000
+    return True
+
+
+def contents(db):
+    """What is stored, live or not."""
+    kinds = {name: count for name, count in db.stats().items() if name in {"count", "kinds", "superseded"}}
+    return kinds, sorted(db.search(limit=10_000, user=ANY).ids)
+
+
+def called(db, owner, method, given):
+    """Call a method of `db` or of something over it; an error has stored nothing."""
+    before = contents(db)
+    failed = outcome(lambda: getattr(owner, method)(**given))
+    if failed and method not in STEPWISE:
+        assert contents(db) == before, (method, given)
 
 
 @pytest.mark.soak
@@ -238,7 +261,7 @@ def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
         db.remember_many([{"text": "apple pie", "session": "a", "id": "a", "metadata": {"n": 1}}])
         db.remember("apple pie is good", kind="fact", id="b", key="k")
         for method, given_arguments in sequence:
-            outcome(lambda method=method, given_arguments=given_arguments: getattr(db, method)(**given_arguments))
+            called(db, db, method, given_arguments)
         fine = db.remember("fine after all that", session="fine")
         assert db.get_one(fine).text == "fine after all that"
         assert [turn.id for turn in db.turns("fine")][-1] == fine

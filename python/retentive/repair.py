@@ -29,7 +29,7 @@ _COPY = """
 import os, shutil, sys
 source, target = sys.argv[1:]
 shutil.copyfile(source, target)
-if os.path.exists(source + "-wal"):
+if os.path.isfile(source + "-wal"):
     shutil.copyfile(source + "-wal", target + "-wal")
 """
 
@@ -108,7 +108,17 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
             saved, lost, more = _core.repair(copy, target, language, os.urandom(32))
         except RetentiveError as error:
             raise _about(source, copy, error) from None
-    return RepairReport(saved, tuple(Problem(*loss) for loss in lost), more)
+    problems = _without_log(source) + [Problem(*loss) for loss in lost]
+    return RepairReport(saved, tuple(problems), more)
+
+
+def _without_log(source: Path) -> list[Problem]:
+    """Return what is lost where something that is no file stands in the place of the log."""
+    log = source.with_name(f"{source.name}-wal")
+    if log.is_file() or not log.exists():
+        return []
+    what = f"{log.name} is not a file: commits that were only in the log are lost"
+    return [Problem("missing", "sqlite_schema", None, None, what)]
 
 
 def _copy(source: Path, copy: Path) -> None:
