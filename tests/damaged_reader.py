@@ -94,12 +94,11 @@ def fill(folder, kind):
     for change in LATE:
         change(db)
         right.append(Right(db))
-    with open(f"{folder}/right", "wb") as out:
-        pickle.dump([vars(moment) for moment in right], out)
+    Path(folder, "right").write_bytes(pickle.dumps([vars(moment) for moment in right]))
     # Another process copies: a descriptor of the files that is closed here would drop SQLite's locks.
     subprocess.run(["cp", "-r", folder, f"{folder}.left"], check=True)
     db.close()
-    os.rename(f"{folder}.left", f"{folder}/left")
+    Path(f"{folder}.left").rename(f"{folder}/left")
 
 
 LATE = [
@@ -164,14 +163,14 @@ def questions(db, ids):
         asked["fact", u] = lambda u=u: rows([db.fact("city", user=u)] if db.fact("city", user=u) else [])
         asked["recall", u] = lambda u=u: rows(db.recall("where", user=u, **ALL))
     asked["get", "all"] = lambda: whole(db.get(ids, vectors=True))
-    for id in ids[::7]:
-        asked["history", id] = lambda id=id: rows(db.history(id))
+    for of in ids[::7]:
+        asked["history", of] = lambda of=of: rows(db.history(of))
     return asked
 
 
 def one_by_one(db, ids):
     """What is asked where a damaged memory spoils the answer for all."""
-    return {("get", id): lambda id=id: whole(db.get([id], vectors=True)) for id in ids}
+    return {("get", of): lambda of=of: whole(db.get([of], vectors=True)) for of in ids}
 
 
 def whole(found):
@@ -316,7 +315,7 @@ class Reader:
         if name[0] != "context":
             return False
         shown = [row for part in now[1:] for row in part]
-        known = {id: (stored[0][0], stored[1], stored[2]) for id, stored in moment.stored.items()}
+        known = {of: (stored[0][0], stored[1], stored[2]) for of, stored in moment.stored.items()}
         return all(known.get(row[0]) == (row[1], name[1], None) == (row[1], row[4], row[5]) for row in shown)
 
     def written(self, db, clean):
@@ -366,11 +365,11 @@ class Reader:
         known = self.right[-1].stored
         found = {row.id: own(row) for row in db.get(list(known))}
         renamed = any(loss[1] in ("names", "scope") for loss in lost)
-        for id, (row, *names) in found.items():
-            was, *had = known[id]
+        for of, (row, *names) in found.items():
+            was, *had = known[of]
             # A damaged log may give back an older state: what a correction came to is compared above.
             if row != was or (names != had and not renamed):
-                self.says("repair changed a row", id, row, was)
+                self.says("repair changed a row", of, row, was)
         self.counts["memories saved"] += len(found)
         if not len(found) <= db.count() == saved.get("memory", 0):
             self.says("repair saved what nobody stored", saved, len(found), db.count())
@@ -388,6 +387,11 @@ def fewer(what, now, was):
     return what in LOOKED_UP and isinstance(now, list) and all(row in rest for row in now)
 
 
+def tell(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main():
     faulthandler.enable()
     what, folder, kind = sys.argv[1:]
@@ -395,10 +399,10 @@ def main():
         fill(folder, kind)
     reader = Reader(folder, kind)
     for line in sys.stdin:
-        print("at", line, end="", flush=True)  # the last one, should this process crash
+        tell(f"at {line.strip()}")  # the last one, should this process crash
         reader.take(json.loads(line))
     shutil.rmtree(reader.work, ignore_errors=True)
-    print("done", json.dumps([reader.counts, reader.wrong]), flush=True)
+    tell(f"done {json.dumps([reader.counts, reader.wrong])}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A callable that ends the call: an exit, an interrupt, a generator's end or any other `BaseException` passes through."""
+"""A callable that ends the call: an exit, an interrupt, a generator's end, any `BaseException` passes through."""
 
 import asyncio
 import faulthandler
@@ -88,7 +88,7 @@ class Ending:
                 lambda: db.recall("new", session="s"),
                 lambda: db.search("new"),
                 lambda: db.context("new", "s"),
-                lambda: db.calibrate(),
+                db.calibrate,
                 lambda: db.consolidate("s", self.summarize),
             ],
             "counter": [
