@@ -215,7 +215,7 @@ def new_settings(draw):
 
 def drawn(most):
     """Settings of a test: so many examples, always the same; with RETENTIVE_SOAK a hundred times as many others."""
-    count = most * 100 if SOAK else most
+    count = int(os.environ.get("RETENTIVE_SOAK_ARGUMENTS", most * 100)) if SOAK else most
     return settings(
         max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK, database=None
     )

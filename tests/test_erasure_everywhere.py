@@ -77,7 +77,7 @@ class Folder:
         needles = [part for number in numbers for part in parts_of(text(number))]
         needles += [name.encode() for name in names]
         assert self.has(needles) == set()
-        self.counted(erased=len(numbers))
+        self.counted(memories_erased=len(numbers))
 
     def expect_there(self, numbers):
         needles = [word("t", number).encode() for number in numbers]
@@ -241,7 +241,7 @@ def test_old_vectors_are_in_no_file_after_a_move_and_after_one_that_was_given_up
         db.reembed(Noise(80))
         assert folder.has(runs(96)) == set() == folder.has(runs(64))
         assert folder.has(runs(80)) == set(runs(80))
-        counted(erased=700)
+        counted(memories_erased=700)
 
 
 def test_what_was_measured_is_in_no_file_after_uncalibrate_and_after_clear(tmp_path, folder, counted):
@@ -254,7 +254,7 @@ def test_what_was_measured_is_in_no_file_after_uncalibrate_and_after_clear(tmp_p
             assert folder.has([needle]) == {needle}
             erase(db)
             assert folder.has([needle]) == set()
-            counted(erased=1)
+            counted(memories_erased=1)
 
 
 def test_beside_a_reader_an_erasure_is_pending_and_the_first_call_after_it_completes_it(tmp_path, folder, start):

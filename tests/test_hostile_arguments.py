@@ -1,6 +1,6 @@
 """Any arguments to any method: an answer or a typed error, never another exception, a panic or a broken collection.
 
-`RETENTIVE_SOAK=1` draws a hundred times as many.
+`RETENTIVE_SOAK=1` draws a hundred times as many, `RETENTIVE_SOAK_ARGUMENTS` as many as it says.
 """
 
 import tempfile
@@ -25,7 +25,8 @@ def options(draw):
 @pytest.mark.soak
 @drawn(200)
 @given(calls())
-def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
+def test_any_arguments_are_answered_or_refused_with_a_typed_error(counted, sequence):
+    counted(hostile_calls=len(sequence))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         db.remember_many([{"text": "apple pie", "session": "a", "id": "a", "metadata": {"n": 1}}])
         db.remember("apple pie is good", kind="fact", id="b", key="k")
@@ -40,7 +41,8 @@ def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
 @pytest.mark.soak
 @drawn(200)
 @given(new_settings(), strings)
-def test_any_settings_are_taken_or_refused_with_a_typed_error(chosen, text):
+def test_any_settings_are_taken_or_refused_with_a_typed_error(counted, chosen, text):
+    counted(hostile_calls=1)
     with Collection("c", embedder=HashEmbedder(16)) as db:
 
         def use():
@@ -69,7 +71,8 @@ OPTIONS = {
 @pytest.mark.soak
 @drawn(200)
 @given(st.one_of(st.just("c"), values), options())
-def test_any_options_open_a_collection_or_are_refused_with_a_typed_error(name, options):
+def test_any_options_open_a_collection_or_are_refused_with_a_typed_error(counted, name, options):
+    counted(hostile_calls=1)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.chdir(folder)
         outcome(lambda: Collection(name, **options).close())

@@ -80,7 +80,8 @@ def test_every_public_method_is_called_with_any_arguments():
 
 @drawn(60)
 @given(calls(MEMORY_METHODS))
-def test_a_memory_of_ones_own_answers_or_refuses(sequence):
+def test_a_memory_of_ones_own_answers_or_refuses(counted, sequence):
+    counted(hostile_calls=len(sequence))
     with filled() as db:
         memory = ConversationMemory(db)
         for method, given_arguments in sequence:
@@ -90,7 +91,9 @@ def test_a_memory_of_ones_own_answers_or_refuses(sequence):
 
 @drawn(60)
 @given(calls())
-def test_the_async_twins_answer_or_refuse(sequence):
+def test_the_async_twins_answer_or_refuse(counted, sequence):
+    counted(hostile_calls=len(sequence))
+
     class Twins:
         def __init__(self, db):
             self.db = db
@@ -183,7 +186,8 @@ class Dotted:
 
 @drawn(60)
 @given(calls(HOSTED, NEEDED))
-def test_an_assistant_answers_or_refuses(sequence):
+def test_an_assistant_answers_or_refuses(counted, sequence):
+    counted(hostile_calls=len(sequence))
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder, filled() as db:
         patch.chdir(folder)
         memory = MemoryManager("a", collection=db)
@@ -225,7 +229,8 @@ AGENT = {
 
 @drawn(60)
 @given(calls(AGENT, {"add": {"messages"}, "remember": {"fact"}}), st.sampled_from(["window", "vector", "both"]))
-def test_agents_memories_answer_or_refuse(sequence, which):
+def test_agents_memories_answer_or_refuse(counted, sequence, which):
+    counted(hostile_calls=len(sequence))
     with filled() as db:
         window, vector = WindowMemory(3, collection=db), VectorMemory(collection=db)
         memory = {"window": window, "vector": vector, "both": CompositeMemory([window, vector])}[which]
