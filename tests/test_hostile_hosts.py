@@ -118,7 +118,6 @@ MANAGER = {
     "record": {"role": strings, "content": names, "image_path": PATHS},
     "context_for": {"query": strings, "k_recent": numbers, "k_semantic": numbers},
     "checkpoint": {},
-    "prune": {},
     "semantic": {},
 }
 PARTS = {
@@ -260,7 +259,7 @@ MAKERS = {
     CompositeMemory: ({"memories": values, "name": names}, {"memories"}),
     HashEmbedder: ({"dimension": st.one_of(numbers.filter(lambda number: not huge(number)), strings, junk)}, set()),
     CallableEmbedder: ({"name": names, "dimension": numbers, "fn": values}, {"name", "dimension", "fn"}),
-    EmbedderPair: ({"first": values, "second": values, "weights": values}, {"first", "second"}),
+    EmbedderPair: ({"first": values, "second": values, "dense_weights": values}, {"first", "second"}),
     OnnxEmbedder: ({"model": PATHS}, {"model"}),
     repair: ({"path": PATHS, "into": PATHS, "language": strings}, {"path", "into"}),
     estimate_tokens: ({"text": names}, {"text"}),
