@@ -203,7 +203,8 @@ def _facts(summarize: Summarize | AsyncSummarize, turns: list[_core.Memory], pin
     except ConfigurationError:
         raise  # an async summarizer in a blocking method
     except Exception as error:
-        raise SummarizeError(f"the summarizer {name} raised {type(error).__name__}") from error
+        cause = _steps.raised_by_callable(error)
+        raise SummarizeError(f"the summarizer {name} raised {type(cause).__name__}") from cause
     if isinstance(returned, str | bytes) or not isinstance(returned, Sequence):
         raise SummarizeError(
             f"the summarizer {name} returned {type(returned).__name__}, expected a list of strings or mappings; "

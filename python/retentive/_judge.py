@@ -90,7 +90,8 @@ def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> St
     except ConfigurationError:
         raise  # an async judge in a blocking method: not for `on_judge_error`
     except Exception as error:
-        raise JudgeError(f"the judge {name} raised {type(error).__name__}") from error
+        cause = _steps.raised_by_callable(error)
+        raise JudgeError(f"the judge {name} raised {type(cause).__name__}") from cause
     if verdicts is None:
         raise JudgeError(f"the judge {name} returned {type(returned).__name__}, expected {expected}")
     wrong = next((type(verdict).__name__ for verdict in verdicts if not _is_bool(verdict)), None)

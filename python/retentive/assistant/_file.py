@@ -71,13 +71,11 @@ def _encoded(name: str, most: int = _NAME_CHARACTERS) -> str:
 
 def checked_path(path: object) -> Path:
     """Return the path of a file that was given."""
-    try:
-        name = os.fspath(path)  # type: ignore[call-overload]
-    except TypeError:
-        name = None
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise InvalidInputError(f"path is {_validate.shown(path)}, expected the path of a JSON file")
-    return Path(name)
+    expected = "the path of a JSON file"
+    checked = _validate.path(path, "path", expected)
+    if not checked.name:
+        raise InvalidInputError(f"path is {_validate.shown(path)}, a folder; expected {expected}")
+    return checked
 
 
 def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
