@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["watchdog"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("RETENTIVE_SHARED", ROOT.parent / "shared"))
@@ -88,10 +91,10 @@ def memory_db(embedder):
 
 CHILD = """
 import faulthandler, os, sys
+faulthandler.enable()
 from retentive import *
 from retentive.embedders import HashEmbedder
 
-faulthandler.enable()
 folder = sys.argv[1]
 
 
@@ -130,14 +133,17 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture
 def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]:
-    """Run Python code in a process of its own to its end, as `start` does; return the lines it told."""
+    """Run Python code in a process of its own to its end, as `start` does; return the lines it told.
 
-    def run(code: str, *arguments: object) -> list[str]:
+    One that takes longer than `seconds` hangs: it prints the stacks of its threads and is ended.
+    """
+
+    def run(code: str, *arguments: object, seconds: float = 60) -> list[str]:
         child = start(code, *arguments)
         try:
-            told, error = child.communicate(timeout=60)
+            told, error = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            child.kill()
+            child.send_signal(signal.SIGABRT)  # which `faulthandler` answers
             told, error = child.communicate()
             error += "\nhangs"
         assert child.returncode == 0, f"{child.returncode}: {told}{error}"
