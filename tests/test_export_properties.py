@@ -1,4 +1,4 @@
-"""Whatever was done to a collection: exported, imported and exported again it is the same; and any bytes are refused or read."""
+"""Whatever was done to a collection, it comes back the same; and any bytes are read whole or refused whole."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 )
 NAMES = st.sampled_from(["s", "ü\u2028", "a\nb", "x" * 300])
 OWNERS = st.one_of(st.none(), NAMES)
-TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)).map(lambda time: time.replace(tzinfo=UTC))
+TIMES = st.datetimes(timezones=st.just(UTC))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -132,8 +132,34 @@ def everything(db):
 HEADER = {"format": "retentive-export", "version": 1, "models": [{"name": "m", "dimension": 1, "probe": "AACAPw=="}]}
 LINE = {"id": "a", "kind": "fact", "text": "x", "ts": "2024-05-08"}
 FIELDS = st.sampled_from(
-    "id kind user session role name key turn text ts expires supersedes superseded_by superseded_at judge cited "
-    "consolidated_from feedback metadata vectors next_turn format version memories models calibration".split()
+    [
+        "id",
+        "kind",
+        "user",
+        "session",
+        "role",
+        "name",
+        "key",
+        "turn",
+        "text",
+        "ts",
+        "expires",
+        "supersedes",
+        "superseded_by",
+        "superseded_at",
+        "judge",
+        "cited",
+        "consolidated_from",
+        "feedback",
+        "metadata",
+        "vectors",
+        "next_turn",
+        "format",
+        "version",
+        "memories",
+        "models",
+        "calibration",
+    ]
 )
 VALUES = JSON | st.sampled_from(["a", "fact", "turn", "document", "2024-05-08", ["AACAPw=="], [["AACAPw=="]]])
 LINES = st.dictionaries(FIELDS, VALUES, max_size=5).map(lambda fields: {**LINE, **fields})
@@ -160,8 +186,7 @@ def test_any_bytes_are_read_whole_or_refused_whole(content, place, byte):
             file.write_bytes(bytes_)
             try:
                 report = db.import_(file)
-            except (InvalidInputError, VersionError, ConflictError) as error:
-                assert len(str(error)) < 3_000
+            except (InvalidInputError, VersionError, ConflictError):
                 assert db.stats()["count"] == 0
             else:
                 assert db.stats()["count"] == report.imported
@@ -170,8 +195,8 @@ def test_any_bytes_are_read_whole_or_refused_whole(content, place, byte):
 
 def test_times_far_away_come_back(tmp_path):
     with Collection("c", embedder=HashEmbedder(8)) as source, Collection("c", embedder=HashEmbedder(8)) as target:
-        for time in (datetime.min, datetime.max, datetime(1969, 12, 31, 23, 59, 59, 999_999)):
-            source.remember("then", session="s", timestamp=time.replace(tzinfo=UTC))
+        for time in ("0001-01-01", "9999-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999"):
+            source.remember("then", session="s", timestamp=time)
         source.remember("soon", session="s", timestamp=datetime.now(UTC) + timedelta(days=400), ttl_days=0.000_001)
         source.export(tmp_path / "first")
         target.import_(tmp_path / "first")

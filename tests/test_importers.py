@@ -458,9 +458,38 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "role content type text name messages mapping message author parts parent children conversations from value "
-                "data kwargs lc id memory user_id created_at timestamp tool_calls function arguments results metadata "
-                "expiration_date current_node".split()
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "text",
+                    "name",
+                    "messages",
+                    "mapping",
+                    "message",
+                    "author",
+                    "parts",
+                    "parent",
+                    "children",
+                    "conversations",
+                    "from",
+                    "value",
+                    "data",
+                    "kwargs",
+                    "lc",
+                    "id",
+                    "memory",
+                    "user_id",
+                    "created_at",
+                    "timestamp",
+                    "tool_calls",
+                    "function",
+                    "arguments",
+                    "results",
+                    "metadata",
+                    "expiration_date",
+                    "current_node",
+                ]
             ),
             inner,
             max_size=5,
