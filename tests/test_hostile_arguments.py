@@ -1,6 +1,6 @@
 """Any arguments to any method: an answer or a typed error, never another exception, a panic or a broken collection.
 
-`RETENTIVE_SOAK=1` draws a hundred times as many.
+`RETENTIVE_SOAK=1` draws a hundred times as many, `RETENTIVE_SOAK_ARGUMENTS` as many as it says.
 """
 
 import os
@@ -19,7 +19,7 @@ from retentive import ANY, Collection, ConversationMemory, HashEmbedder, Invalid
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
 # A long string that is drawn has a long repr, of which hypothesis warns.
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-SEQUENCES = 20_000 if SOAK else 200
+SEQUENCES = int(os.environ.get("RETENTIVE_SOAK_ARGUMENTS", "20000" if SOAK else "200"))
 
 strings = st.one_of(
     st.sampled_from(["a", "b", "apple pie", "", " ", "\0", "\ud800", "x\udfff", "\u202e", "' OR 1=1", "%"]),
@@ -233,7 +233,8 @@ def outcome(call):
 @pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(calls())
-def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
+def test_any_arguments_are_answered_or_refused_with_a_typed_error(counted, sequence):
+    counted(hostile_calls=len(sequence))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         db.remember_many([{"text": "apple pie", "session": "a", "id": "a", "metadata": {"n": 1}}])
         db.remember("apple pie is good", kind="fact", id="b", key="k")
@@ -248,7 +249,8 @@ def test_any_arguments_are_answered_or_refused_with_a_typed_error(sequence):
 @pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(new_settings(), strings)
-def test_any_settings_are_taken_or_refused_with_a_typed_error(chosen, text):
+def test_any_settings_are_taken_or_refused_with_a_typed_error(counted, chosen, text):
+    counted(hostile_calls=1)
     with Collection("c", embedder=HashEmbedder(16)) as db:
 
         def use():
@@ -277,7 +279,8 @@ OPTIONS = {
 @pytest.mark.soak
 @settings(max_examples=SEQUENCES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(st.one_of(st.just("c"), values), options())
-def test_any_options_open_a_collection_or_are_refused_with_a_typed_error(name, options):
+def test_any_options_open_a_collection_or_are_refused_with_a_typed_error(counted, name, options):
+    counted(hostile_calls=1)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.chdir(folder)
         outcome(lambda: Collection(name, **options).close())

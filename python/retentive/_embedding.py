@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _core, _parts
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError
+from retentive._give_way import giving_way
 from retentive.embedders import (
     Embedder,
     EmbedderPair,
@@ -254,7 +255,7 @@ def _documents(model: Embedder, texts: Sequence[str]) -> Steps[list[Parts]]:
     if parts_of is not None:
         return parts_of
     window, part_tokens = _whole(model, "window"), _whole(model, "part_tokens")
-    split = [_parts.split(text, window, part_tokens) for text in texts]
+    split = [_parts.split(text, window, part_tokens) for text in giving_way(texts)]
     rows = yield from checked_documents(model, [part for parts in split for part in parts])
     starts = [0]
     for parts in split:

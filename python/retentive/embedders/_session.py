@@ -7,6 +7,7 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from retentive import _fork
 from retentive._errors import ConfigurationError
 from retentive.embedders._windows import ends, sentence_borders, windows
 
@@ -213,8 +214,7 @@ class _Loading:
 
 
 _LOADING = _Loading()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_LOADING.renew)
+_fork.in_child(_LOADING.renew)
 
 
 def unit(vectors: Floats) -> Floats:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from retentive import _fork
+from retentive._give_way import giving_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,7 +145,7 @@ class _Model:
     def embed(self, texts: Iterable[str]) -> Floats:
         import numpy as np
 
-        sums = np.array([self._sum(self._ids(text)) for text in texts], np.float32).reshape(-1, self._rows.shape[1])
+        sums = np.array([self._sum(self._ids(text)) for text in giving_way(texts)], np.float32).reshape(-1, self._rows.shape[1])
         return self._directions(sums)
 
     def query_terms(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
@@ -213,5 +215,4 @@ class _SharedModel:
 
 
 _SHARED = _SharedModel()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_SHARED.renew_lock)
+_fork.in_child(_SHARED.renew_lock)

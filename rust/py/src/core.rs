@@ -16,7 +16,7 @@ use crate::memory::{ContextParts, Memory, Ranked, all, stat};
 use crate::moving::{self, FileExtras, Staging};
 use crate::packing::{Packed, pack_context};
 use crate::report::{Found, found};
-use crate::request::{Given, NewVectors, models, outcome, vector};
+use crate::request::{Given, Many, NewVectors, models, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -125,13 +125,13 @@ impl Core {
         call(py, |interrupt| self.0.vectors_progress(interrupt))
     }
 
-    fn add_vectors(&self, py: Python<'_>, model_epoch: i64, vectors: Vec<NewVectors>) -> PyResult<(u64, u64)> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+    fn add_vectors(&self, py: Python<'_>, model_epoch: i64, vectors: Many<NewVectors>) -> PyResult<(u64, u64)> {
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         call(py, |interrupt| self.0.add_vectors(model_epoch, &vectors, interrupt))
     }
 
-    fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Vec<NewVectors>) -> PyResult<Option<(u64, u64)>> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+    fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Many<NewVectors>) -> PyResult<Option<(u64, u64)>> {
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         call(py, |interrupt| self.0.store_reembedded(id, &vectors, interrupt))
     }
 
@@ -140,11 +140,11 @@ impl Core {
         &self,
         py: Python<'_>,
         id: i64,
-        vectors: Vec<NewVectors>,
+        vectors: Many<NewVectors>,
         most_left: u64,
         epochs: &Bound<'_, PyList>,
     ) -> PyResult<(u64, u64, u64)> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         let ended = call(py, |interrupt| self.0.finish_reembed(id, &vectors, most_left, interrupt))?;
         ended.epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))?;
         Ok((ended.added, ended.done, ended.total))
@@ -154,11 +154,11 @@ impl Core {
     fn remember(
         &self,
         py: Python<'_>,
-        memories: Vec<Given<engine::NewMemory>>,
+        memories: Many<Given<engine::NewMemory>>,
         now: i64,
         ids: &Bound<'_, PyList>,
     ) -> PyResult<()> {
-        let memories = given(memories);
+        let memories = given(memories.0);
         let stored = call(py, |interrupt| self.0.remember(memories, now, interrupt))?;
         stored.into_iter().try_for_each(|id| ids.append(id))
     }
@@ -168,10 +168,10 @@ impl Core {
         py: Python<'_>,
         user: Option<&str>,
         session: &str,
-        memories: Vec<Given<engine::NewMemory>>,
+        memories: Many<Given<engine::NewMemory>>,
         now: i64,
     ) -> PyResult<Vec<String>> {
-        let memories = given(memories);
+        let memories = given(memories.0);
         call(py, |interrupt| self.0.replace_turns(user, session, memories, now, interrupt))
     }
 

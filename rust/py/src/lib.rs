@@ -1,11 +1,12 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
 //! `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
-//! `door` the way through, `errors` the way back.
+//! `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
 mod calibrate;
 mod core;
+mod courtesy;
 mod door;
 mod errors;
 mod excerpt;

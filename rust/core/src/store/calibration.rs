@@ -1,9 +1,8 @@
 //! What was measured on the collection's own texts, for the model whose vectors it was measured on.
-use rusqlite::OptionalExtension;
-
 use super::codec;
 use super::fault::At;
-use super::read::{ReadTx, model_seed};
+use super::models::model_seed;
+use super::read::ReadTx;
 use super::write::WriteTx;
 use crate::error::{Error, Result};
 
@@ -39,18 +38,15 @@ impl ReadTx<'_> {
 
     /// What was measured for the current model; of two, for the first.
     pub fn calibration(&self) -> Result<Option<Calibration>> {
-        let select = "SELECT m.id, m.name, m.dimension, c.data FROM model m LEFT JOIN calibration c ON c.model = m.id \
-                      WHERE m.current = 1";
-        let found: Option<(i64, String, u32, Option<Vec<u8>>)> = self
-            .sql()
-            .prepare_cached(select)
-            .and_then(|mut statement| {
-                statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()
-            })
-            .at(self.path())?;
-        let Some((model, name, dimension, Some(data))) = found else { return Ok(None) };
-        let decoded = decode(&data, seed(model, &name, dimension));
-        decoded.map(Some).ok_or_else(|| self.damaged("calibration", model))
+        let mut statement = self.sql().prepare_cached("SELECT model, data FROM calibration").at(self.path())?;
+        let mut rows = statement.query([]).at(self.path())?;
+        let Some(row) = rows.next().at(self.path())? else { return Ok(None) };
+        let (of, data): (i64, Vec<u8>) = row.get(0).and_then(|of| Ok((of, row.get(1)?))).at(self.path())?;
+        let damaged = || self.damaged("calibration", of);
+        let model = self.model(of)?.ok_or_else(damaged)?;
+        let decoded = decode(&data, seed(of, &model.name, model.dimension)).ok_or_else(damaged)?;
+        // What was measured for another model does not apply.
+        Ok((self.model_ids()?.first() == Some(&of)).then_some(decoded))
     }
 }
 

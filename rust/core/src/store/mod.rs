@@ -14,6 +14,7 @@ mod group;
 mod identity;
 mod incoming;
 mod load;
+mod models;
 mod open;
 mod outfile;
 mod patience;
