@@ -291,6 +291,23 @@ def test_vectors_that_a_caller_made_go_into_a_collection_without_a_model(tmp_pat
         assert again.read_bytes() == file.read_bytes()
 
 
+def test_vectors_of_two_models_are_taken_in_their_order(tmp_path):
+    file, again = tmp_path / "two.jsonl", tmp_path / "again.jsonl"
+
+    def two():
+        return Collection("two", embedder=[HashEmbedder(16), HashEmbedder(8)])
+
+    with two() as source:
+        source.remember("I'd like the report as a PDF", session="u42")
+        source.export(file, vectors=True)
+    with two() as target:
+        assert target.import_(file).embedded == 0
+        target.export(again, vectors=True)
+    assert again.read_bytes() == file.read_bytes()
+    with fresh(dimension=16) as target:
+        assert target.import_(file).embedded == 1
+
+
 def test_a_failed_import_leaves_an_empty_collection_without_a_model(tmp_path):
     file = tmp_path / "docs.jsonl"
     with Collection("docs") as source:

@@ -1,6 +1,8 @@
 """`import_` into what has something, and of what is wrong: conflicts as asked, and all of it or nothing."""
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -265,6 +267,33 @@ def test_an_import_that_is_broken_off_stores_nothing(db, tmp_path):
         assert target.import_(file).imported == db.count()
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
+def test_an_import_that_a_signal_interrupts_stores_all_or_nothing(db, tmp_path):
+    db.remember_many([{"text": f"number {n}", "session": "many"} for n in range(2_000)])
+    file = tmp_path / "chat.jsonl"
+    db.export(file, vectors=True)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    counts = set()
+    try:
+        for delay in (0.01, 0.05, 0.1, 0.2, 0.4, 0.8):
+            with Collection(f"c{delay}", path=tmp_path, embedder=HashEmbedder(64)) as target:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                with contextlib.suppress(KeyboardInterrupt):
+                    target.import_(file)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                counts.add(target.count())
+                assert target.verify().ok
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert counts <= {0, 2_000}
+    assert 0 in counts
+
+
 KILLED = """
 import os, sys
 from retentive import Collection, HashEmbedder
@@ -301,6 +330,19 @@ def test_import_leaves_no_file_beside_the_collection(db, tmp_path):
         with pytest.raises(ConflictError):
             target.import_(tmp_path / "chat.jsonl")
         assert {path.name for path in folder.iterdir()} <= {"chat.db", "chat.db-wal", "chat.db-shm"}
+
+
+def test_an_expired_memory_here_makes_room_for_its_id(db, tmp_path):
+    long_ago = datetime.now(UTC) - timedelta(days=2)
+    with fresh() as source:
+        source.remember("a new one", session="s", id="one")
+        source.export(tmp_path / "chat.jsonl")
+    for on_conflict in ("error", "skip", "replace"):
+        db.clear()
+        db.remember("said long ago", session="s", id="one", timestamp=long_ago, ttl_days=1)
+        assert db.import_(tmp_path / "chat.jsonl", on_conflict=on_conflict).imported == 1
+        assert [turn.text for turn in db.turns("s")] == ["a new one"]
+    assert db.verify().ok
 
 
 def test_an_expired_memory_here_holds_its_key_no_longer(db, tmp_path):

@@ -96,9 +96,10 @@ class Reader:
     def __iter__(self) -> Iterator[Stored | Unused]:
         while (line := self._line()) is not None:
             try:
-                yield self._entry(_object(line))
+                entry = self._entry(_object(line))
             except InvalidInputError as error:
                 raise self._bad(str(error)) from error
+            yield entry
 
     def expect_whole(self, count: int) -> None:
         """Refuse a file that was cut off between two lines."""

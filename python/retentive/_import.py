@@ -9,6 +9,7 @@ from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
 from retentive._export import file
 from retentive._export_lines import Header, Reader, Unused, expect_lines
+from retentive._give_way import giving_way
 from retentive._report import ImportReport
 from retentive._steps import CHECKPOINT
 
@@ -35,7 +36,7 @@ def import_file(engine: Engine, path: object, on_conflict: str, progress: Progre
         header = reader.header
         own_vectors = header.vectors and bool(header.models) and (yield from engine.embedding.is_of(header.models))
         staged = Staged(engine, staging, header, own_vectors)
-        rest = iter(reader)
+        rest = giving_way(reader)
         while batch := list(islice(rest, BATCH)):
             yield from staged.add(batch)
             if progress is not None and (header.memories is None or staged.count < header.memories):

@@ -5,7 +5,7 @@ use std::time::Duration;
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use retentive_core::engine::{Engine, ExportRequest, Restored, Unembedded, request as engine};
+use retentive_core::engine::{Engine, ExportRequest, Unembedded, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Durability, Floors};
 
@@ -13,7 +13,7 @@ use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
-use crate::moving::{self, FileExtras, Staging};
+use crate::moving::{self, FileExtras, StagedMemory, Staging};
 use crate::packing::{Packed, pack_context};
 use crate::report::{Found, found};
 use crate::request::{Given, Many, NewVectors, models, outcome, vector};
@@ -412,12 +412,7 @@ impl Core {
         call(py, |_| self.0.stage()).map(Staging::new)
     }
 
-    fn add_staged(
-        &self,
-        py: Python<'_>,
-        staging: &Staging,
-        memories: Vec<(Given<engine::NewMemory>, Given<Restored>)>,
-    ) -> PyResult<()> {
+    fn add_staged(&self, py: Python<'_>, staging: &Staging, memories: Many<StagedMemory>) -> PyResult<()> {
         staging.add(py, &self.0, memories)
     }
 

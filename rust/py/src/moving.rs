@@ -10,7 +10,7 @@ use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Floors, Unused};
 
 use crate::door::{call, call_telling};
-use crate::request::{Extract, Given, field, models, outcome};
+use crate::request::{Extract, Given, Many, field, models, outcome};
 
 /// Memories of a file that were checked and wait for the others.
 #[pyclass(frozen, module = "retentive._core")]
@@ -36,6 +36,19 @@ impl Extract for Restored {
             consolidated_from: field(from, "consolidated_from")?,
             feedback: feedback.collect::<PyResult<_>>()?,
         })
+    }
+}
+
+/// A new memory, and what happened to it where it comes from.
+#[derive(Debug)]
+pub struct StagedMemory(engine::NewMemory, Restored);
+
+impl<'py> FromPyObject<'_, 'py> for StagedMemory {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (Given(new), Given(restored)): (Given<engine::NewMemory>, Given<Restored>) = object.extract()?;
+        Ok(Self(new, restored))
     }
 }
 
@@ -81,13 +94,8 @@ impl Staging {
         Self(Mutex::new(staging))
     }
 
-    pub fn add(
-        &self,
-        py: Python<'_>,
-        engine: &Engine,
-        memories: Vec<(Given<engine::NewMemory>, Given<Restored>)>,
-    ) -> PyResult<()> {
-        let memories: Vec<_> = memories.into_iter().map(|(Given(new), Given(restored))| (new, restored)).collect();
+    pub fn add(&self, py: Python<'_>, engine: &Engine, memories: Many<StagedMemory>) -> PyResult<()> {
+        let memories: Vec<_> = memories.0.into_iter().map(|StagedMemory(new, restored)| (new, restored)).collect();
         call(py, |_| self.with(|staging| engine.add_staged(staging, memories)))
     }
 

@@ -70,6 +70,8 @@ pub struct Imported {
     pub replaced: u64,
     /// Of those stored: turns that got another number.
     pub renumbered: u64,
+    /// Something was erased to make room.
+    pub erased: bool,
 }
 
 /// Memories of a file that were checked and wait for the others.
@@ -115,7 +117,7 @@ impl Engine {
             import.link(&mut staging.0)?;
             import.finish()
         })?;
-        if imported.replaced > 0 {
+        if imported.erased {
             self.scrub();
         }
         Ok(imported)
@@ -229,9 +231,9 @@ impl<'a, 'tx> Import<'a, 'tx> {
         let mut sessions = std::mem::take(&mut self.sessions);
         spool.each(&mut |staged| {
             self.go_on()?;
-            if let Some(there) = self.tx.find(&staged.row.id)? {
+            if let Some(there) = self.living(&staged.row.id)? {
                 return if self.request.on_conflict == OnConflict::Error {
-                    Err(self.in_use(&staged, &there))
+                    Err(Self::in_use(&staged, &there))
                 } else {
                     Ok(())
                 };
@@ -256,13 +258,16 @@ impl<'a, 'tx> Import<'a, 'tx> {
         Ok(())
     }
 
-    fn in_use(&self, staged: &Staged, there: &Head) -> Error {
+    /// Who has this id here, and has not expired.
+    fn living(&self, id: &str) -> Result<Option<Head>> {
+        Ok(self.tx.find(id)?.filter(|there| is_live(there.expires, self.request.now)))
+    }
+
+    fn in_use(staged: &Staged, there: &Head) -> Error {
         let id = &staged.row.id;
-        let expired =
-            if is_live(there.expires, self.request.now) { "" } else { ", which has expired but is not deleted yet" };
         Error::Conflict(format!(
-            "line {}: the id {id:?} is in use here by a {}{expired}; nothing was imported. Pass on_conflict=\"skip\" to keep what is \
-             here, or \"replace\" to take what is in the file",
+            "line {}: the id {id:?} is in use here by a {}; nothing was imported. Pass on_conflict=\"skip\" to keep what is here, or \
+             \"replace\" to take what is in the file",
             staged.line,
             there.kind.as_str()
         ))
@@ -284,9 +289,11 @@ impl<'a, 'tx> Import<'a, 'tx> {
         if there.as_ref().is_some_and(|there| there.seq >= self.first) {
             return Err(Error::invalid(format!("the id {:?} is that of an earlier line", staged.row.id)));
         }
-        let old = match (there, self.request.on_conflict) {
+        // One that has expired is as good as deleted.
+        let gone = there.as_ref().filter(|there| !is_live(there.expires, self.request.now)).map(|there| there.seq);
+        let old = match (there.filter(|_| gone.is_none()), self.request.on_conflict) {
             (Some(_), OnConflict::Skip) => return self.skip(),
-            (Some(there), OnConflict::Error) => return Err(self.in_use(&staged, &there)),
+            (Some(there), OnConflict::Error) => return Err(Self::in_use(&staged, &there)),
             (there, _) => there,
         };
         let known = tx.scope(staged.user.as_deref(), staged.session.as_deref())?;
@@ -298,9 +305,10 @@ impl<'a, 'tx> Import<'a, 'tx> {
         if matches!(held, Holder::Kept) {
             return self.skip();
         }
-        if let Some(old) = &old {
-            tx.erase(&[old.seq])?;
-            self.counts.replaced += 1;
+        if let Some(seq) = gone.or(old.as_ref().map(|old| old.seq)) {
+            tx.erase(&[seq])?;
+            self.counts.erased = true;
+            self.counts.replaced += u64::from(old.is_some());
         }
         // After the erasure: a scope that becomes empty loses its names.
         let scope = tx.ensure_scope(staged.user.as_deref(), staged.session.as_deref())?;

@@ -12,6 +12,28 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 const MOST_TRIES: usize = 1_000;
 
+pub(super) const BUFFER: usize = 1 << 18;
+
+/// A new file that only its owner may read, in the folder of `target`.
+pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    for _ in 0..MOST_TRIES {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut name = target.as_os_str().to_owned();
+        name.push(format!(".{}-{number}.{ending}", std::process::id()));
+        let name = PathBuf::from(name);
+        match options.open(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(os_error(target, &error)),
+        }
+    }
+    Err(fault::io(target, libc::EEXIST))
+}
+
 /// Its part is deleted where it is dropped before [`keep`](Self::keep). Only its owner may read it.
 #[derive(Debug)]
 pub struct Outfile {
@@ -26,25 +48,9 @@ impl Outfile {
         if target.is_dir() {
             return Err(fault::io(target, libc::EISDIR));
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        for _ in 0..MOST_TRIES {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let mut part = target.as_os_str().to_owned();
-            part.push(format!(".{}-{number}.part", std::process::id()));
-            let part = PathBuf::from(part);
-            match options.open(&part) {
-                Ok(file) => {
-                    let file = Some(BufWriter::with_capacity(1 << 18, file));
-                    return Ok(Self { part, target: target.to_path_buf(), file, kept: false });
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(os_error(target, &error)),
-            }
-        }
-        Err(fault::io(target, libc::EEXIST))
+        let (part, file) = create_beside(target, "part")?;
+        let file = Some(BufWriter::with_capacity(BUFFER, file));
+        Ok(Self { part, target: target.to_path_buf(), file, kept: false })
     }
 
     /// Where it is until it is kept.

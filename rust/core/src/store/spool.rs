@@ -1,15 +1,12 @@
 //! What waits to be stored in one transaction. It lies beside the collection in a file without a name, which nobody else can open and
 //! which is gone with the process; of a collection in memory, in memory.
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::outfile::os_error;
+use super::outfile::{BUFFER, create_beside, os_error};
 use super::staged::Staged;
 use crate::error::{Error, Result};
-
-static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 const LENGTH: usize = 8;
 
@@ -32,16 +29,9 @@ impl Spool {
         let Some(path) = path else {
             return Ok(Self { path: PathBuf::from(":memory:"), records: Records::InMemory(Vec::new()), count: 0 });
         };
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!("-import-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
-        let name = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let opened = options.open(&name).map_err(|error| os_error(&name, &error))?;
+        let (name, file) = create_beside(path, "import")?;
         std::fs::remove_file(&name).map_err(|error| os_error(&name, &error))?;
-        let file = BufWriter::with_capacity(1 << 18, opened);
+        let file = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { path: path.to_path_buf(), records: Records::OnDisk(file), count: 0 })
     }
 
@@ -83,7 +73,7 @@ impl Spool {
                 writer.flush().map_err(|error| os_error(path, &error))?;
                 let mut file = writer.get_ref();
                 file.rewind().map_err(|error| os_error(path, &error))?;
-                let mut file = BufReader::with_capacity(1 << 18, file);
+                let mut file = BufReader::with_capacity(BUFFER, file);
                 let mut record = Vec::new();
                 for _ in 0..*count {
                     let mut length = [0; LENGTH];
