@@ -281,10 +281,8 @@ class Reader:
     def compare(self, before, clean):
         """Every answer is right for one and the same moment: the last one, unless the log is what was damaged."""
         moments = self.right if self.log_hurt else self.right[-1:]
-        faults = min(
-            ([name for name in moment.answers if self.differs(before, moment, name, clean)] for moment in moments),
-            key=len,
-        )
+        faults = min(([name for name in moment.answers if self.differs(before, moment, name, clean)]
+                      for moment in moments), key=len)
         if faults:
             self.says("wrong answers", faults, [before[name] for name in faults[:2]])
 
