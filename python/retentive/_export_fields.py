@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retentive import _json, _times, _validate
@@ -173,7 +174,7 @@ def _vectors(value: object, dimensions: Sequence[int]) -> list[Parts]:
         rows = [floats(part, "vectors", dimension) for part in _list(parts, "vectors")]
         if not rows:
             raise InvalidInputError("vectors has none of one of the models, expected one a part of the text")
-        each.append(np.stack(rows))
+        each.append(rows[0].reshape(1, -1) if len(rows) == 1 else np.stack(rows))
     return each
 
 
@@ -190,6 +191,6 @@ def floats(value: object, name: str, dimension: int) -> Vector:
     if len(data) != 4 * dimension:
         raise InvalidInputError(f"{name} has {len(data)} bytes in base64, expected {dimension} float32")
     numbers = np.frombuffer(data, dtype="<f4").astype(np.float32)
-    if not np.isfinite(numbers).all() or not numbers.any():
+    if not 0 < np.abs(numbers).max() < math.inf:  # of NaN, neither
         raise InvalidInputError(f"{name} has a vector that is not finite, or all zeroes")
     return numbers
