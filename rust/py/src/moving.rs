@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::types::PyDict;
 use retentive_core::engine;
 use retentive_core::engine::{Engine, ExportRequest, Extras, ImportRequest, OnConflict, Progress, Restored};
 use retentive_core::error::{Error, Result};

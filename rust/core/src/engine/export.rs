@@ -10,7 +10,7 @@ use super::remember::is_live;
 use crate::calendar::iso;
 use crate::error::{Error, Result};
 use crate::model::{Judge, MOST_MODELS, Vector};
-use crate::store::{Interrupt, Micros, Model, Outfile, ReadTx, Row, Scan, Unused};
+use crate::store::{Interrupt, Micros, Model, Outfile, ReadTx, Row, Scan, Successor, Unused};
 
 /// Of the lines that are written, and the newest that can be read.
 pub const EXPORT_VERSION: i64 = 1;
@@ -199,14 +199,12 @@ fn links(object: &mut Object, tx: &ReadTx, row: &Row, now: Micros) -> Result<()>
     if let Some(older) = tx.live_predecessor(&row.head, now)? {
         object.optional("supersedes", id(older)?.as_deref())?;
     }
-    if let Some(successor) = tx.live_successor(&row.head, now)? {
-        match successor {
-            Some(newer) => object.optional("superseded_by", id(newer)?.as_deref())?,
-            None => object.raw("superseded_by", "null"),
-        }
-        object.text("superseded_at", &iso(row.head.superseded_at.unwrap_or(row.head.ts)))?;
+    match tx.live_successor(&row.head, now)? {
+        Successor::Never => return Ok(()),
+        Successor::Gone => object.raw("superseded_by", "null"),
+        Successor::Memory(newer) => object.optional("superseded_by", id(newer)?.as_deref())?,
     }
-    Ok(())
+    object.text("superseded_at", &iso(row.head.superseded_at.unwrap_or(row.head.ts)))
 }
 
 fn unused_line(unused: &Unused) -> Result<Vec<u8>> {

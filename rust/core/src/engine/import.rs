@@ -8,7 +8,7 @@ use super::request::{BoundModel, NewMemory};
 use crate::error::{Error, Result};
 use crate::model::Outcome;
 use crate::store::{
-    Calibration, Head, Interrupt, Micros, Model, Scope, Seq, Spool, Staged, Superseded, Unused, WriteTx,
+    Calibration, Head, Interrupt, Micros, Model, ReadTx, Scope, Seq, Spool, Staged, Superseded, Unused, WriteTx,
 };
 
 /// What to do where the collection has an id, or a key's live fact, already.
@@ -125,7 +125,7 @@ impl Engine {
 
     /// Are these the collection's models, in order? Those whose vectors the caller gave are told by name and dimension.
     pub fn has_models(&self, models: &[BoundModel], interrupt: Interrupt) -> Result<bool> {
-        let found = self.read(interrupt, |tx| tx.models())?;
+        let found = self.read(interrupt, |tx: &ReadTx| tx.models())?;
         Ok(same_models(&found, models))
     }
 }
@@ -292,7 +292,10 @@ impl<'a, 'tx> Import<'a, 'tx> {
         // One that has expired is as good as deleted.
         let gone = there.as_ref().filter(|there| !is_live(there.expires, self.request.now)).map(|there| there.seq);
         let old = match (there.filter(|_| gone.is_none()), self.request.on_conflict) {
-            (Some(_), OnConflict::Skip) => return self.skip(),
+            (Some(_), OnConflict::Skip) => {
+                self.counts.skipped += 1;
+                return Ok(());
+            }
             (Some(there), OnConflict::Error) => return Err(Self::in_use(&staged, &there)),
             (there, _) => there,
         };
@@ -303,7 +306,8 @@ impl<'a, 'tx> Import<'a, 'tx> {
             _ => Holder::Nobody,
         };
         if matches!(held, Holder::Kept) {
-            return self.skip();
+            self.counts.skipped += 1;
+            return Ok(());
         }
         if let Some(seq) = gone.or(old.as_ref().map(|old| old.seq)) {
             tx.erase(&[seq])?;
@@ -313,11 +317,6 @@ impl<'a, 'tx> Import<'a, 'tx> {
         // After the erasure: a scope that becomes empty loses its names.
         let scope = tx.ensure_scope(staged.user.as_deref(), staged.session.as_deref())?;
         self.insert(&scope, staged, &held)
-    }
-
-    fn skip(&mut self) -> Result<()> {
-        self.counts.skipped += 1;
-        Ok(())
     }
 
     /// A turn that replaces one of the same session keeps the number that that one has here; others are moved where one is taken.

@@ -12,6 +12,16 @@ pub struct Unused {
     pub next_turn: i64,
 }
 
+/// By whom a memory was superseded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Successor {
+    /// By nobody.
+    Never,
+    /// By one that is no more.
+    Gone,
+    Memory(Seq),
+}
+
 fn lives(head: &Head, now: Micros) -> bool {
     head.expires.is_none_or(|at| at > now)
 }
@@ -23,19 +33,19 @@ impl ReadTx<'_> {
         self.numbers("SELECT seq FROM memory WHERE seq > ?1 ORDER BY seq LIMIT ?2", (after, limit))
     }
 
-    /// Whom this memory was superseded by: `Some(None)` where nobody of them is left.
-    pub fn live_successor(&self, head: &Head, now: Micros) -> Result<Option<Option<Seq>>> {
-        let Some(mut next) = head.superseded_by else { return Ok(None) };
+    /// The next one of the chain that is left.
+    pub fn live_successor(&self, head: &Head, now: Micros) -> Result<Successor> {
+        let Some(mut next) = head.superseded_by else { return Ok(Successor::Never) };
         let mut below = head.seq;
         while next != 0 {
             let newer =
                 self.head(next)?.filter(|newer| newer.seq > below).ok_or_else(|| self.damaged("memory", below))?;
             if lives(&newer, now) {
-                return Ok(Some(Some(newer.seq)));
+                return Ok(Successor::Memory(newer.seq));
             }
             (below, next) = (newer.seq, newer.superseded_by.unwrap_or(0));
         }
-        Ok(Some(None))
+        Ok(Successor::Gone)
     }
 
     /// The first memory that this one superseded, of those that are left.

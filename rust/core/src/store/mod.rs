@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
-pub use export::Unused;
+pub use export::{Successor, Unused};
 pub use outfile::Outfile;
 pub use patience::Interrupt;
 pub use read::ReadTx;

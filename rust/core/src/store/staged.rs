@@ -48,7 +48,9 @@ impl Staged {
             self.model_epoch,
             self.superseded.as_ref().map(|superseded| superseded.at),
         ];
-        numbers.iter().for_each(|number| put_optional(&mut out, *number));
+        for number in numbers {
+            put_optional(&mut out, number);
+        }
         let by = self.superseded.as_ref().and_then(|superseded| superseded.by.as_deref());
         for text in [self.user.as_deref(), self.session.as_deref(), self.supersedes.as_deref(), by] {
             codec::put_text(&mut out, text.unwrap_or(""));
@@ -75,12 +77,14 @@ impl Staged {
         let mut input = Input(bytes);
         let mut numbers = [None; NUMBERS];
         for number in &mut numbers {
-            *number = optional(&mut input)?;
+            let present = input.byte()? != 0;
+            let read = input.word()? as i64;
+            *number = present.then_some(read);
         }
         let [line, flags, kind, turn, ts, expires, tokens, words, question, judge, model_epoch, at] = numbers;
         let (line, flags) = (line? as u64, flags?);
         let mut name = || input.text().map(|text| (!text.is_empty()).then(|| text.to_owned()));
-        let (user, session, supersedes, by) = (name()?, name()?, name()?, name()?);
+        let (user, session, older, by) = (name()?, name()?, name()?, name()?);
         let feedback = input.list(|input| Some((Outcome::from_code(input.byte()?)?, input.word()? as i64)))?;
         let head_blob = sized(&mut input)?;
         let head = codec::decode_head(head_blob, line as i64)?;
@@ -112,7 +116,7 @@ impl Staged {
         };
         let superseded = if flags & 2 == 0 { None } else { Some(Superseded { by, at: at? }) };
         let cited = flags & 1 != 0;
-        Some(Self { line, user, session, row, model_epoch, supersedes, superseded, cited, feedback })
+        Some(Self { line, user, session, row, model_epoch, supersedes: older, superseded, cited, feedback })
     }
 }
 
@@ -131,12 +135,6 @@ fn head_of(row: &NewMemory) -> HeadRef<'_> {
 fn put_optional(out: &mut Vec<u8>, number: Option<i64>) {
     out.push(u8::from(number.is_some()));
     out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
-}
-
-fn optional(input: &mut Input<'_>) -> Option<Option<i64>> {
-    let present = input.byte()? != 0;
-    let number = input.word()? as i64;
-    Some(present.then_some(number))
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
