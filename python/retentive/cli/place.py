@@ -1,0 +1,96 @@
+"""Which collection a command means, opened so that reading creates nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from retentive import _validate
+from retentive._collection import Collection
+from retentive._errors import ConfigurationError, InvalidInputError
+from retentive.cli.terminal import USAGE, fail, say
+
+if TYPE_CHECKING:
+    from retentive.embedders import Embedder, EmbedderPair
+
+DEFAULT = "retentive.db"
+SUFFIX = ".db"
+
+
+class Place(NamedTuple):
+    """A collection's file, as folder and name."""
+
+    folder: Path
+    name: str
+
+    @property
+    def file(self) -> Path:
+        """The file itself."""
+        return self.folder / f"{self.name}{SUFFIX}"
+
+
+def place(db: str | None) -> Place:
+    """Return what `--db` names: `data/chat.db`, or `data/chat` for the same; `retentive.db` without it."""
+    if db == "":
+        fail(f"--db is empty, expected the path of a collection's file, as data/chat{SUFFIX}", USAGE)
+    path = Path(DEFAULT if db is None else db)
+    if path.is_dir():
+        fail(f"{path} is a folder, expected a collection's file: {_files_in(path)}", USAGE)
+    if path.suffix != SUFFIX:
+        if path.exists():
+            fail(f"{path} is not called NAME{SUFFIX}, as a collection's file is", USAGE)
+        path = path.with_name(path.name + SUFFIX)
+    try:
+        return Place(path.parent, _validate.collection_name(path.name.removesuffix(SUFFIX)))
+    except InvalidInputError:
+        fail(f"--db {path}: a collection's name has 1 to 100 characters of A-Z a-z 0-9 _ - ., no leading dot", USAGE)
+
+
+def existing(db: str | None) -> Place:
+    """Return a collection that is there, for what reads, changes or deletes."""
+    found = place(db)
+    file = found.file
+    if not file.exists():
+        if db is None:
+            fail(f"there is no {DEFAULT} in this folder; name a collection with --db FILE or RETENTIVE_DB")
+        fail(f"there is no collection at {file}; `retentive remember` makes one")
+    if not file.is_file():
+        fail(f"{file} is not a file, expected a collection")
+    if file.stat().st_size == 0:
+        fail(f"{file} is empty, expected a collection")
+    return found
+
+
+def opened(db: str | None, embedder: str | None = None) -> Collection:
+    """Open a collection that is there."""
+    found = existing(db)
+    return Collection(found.name, path=found.folder, embedder=_embedder(embedder))
+
+
+def opened_or_made(db: str | None, embedder: str | None = None) -> Collection:
+    """Open a collection, or make one and say so."""
+    found = place(db)
+    if found.file.exists():
+        return opened(db, embedder)
+    collection = Collection(found.name, path=found.folder, embedder=_embedder(embedder))
+    say(f"made {found.file}")
+    return collection
+
+
+def _embedder(spec: str | None) -> str | Embedder | EmbedderPair:
+    if spec is None:
+        return "static"
+    from retentive.evaluate.embedder import embedder_or_pair_for
+
+    try:
+        return embedder_or_pair_for(spec)
+    except (ValueError, ConfigurationError) as error:
+        fail(f"--embedder: {error}", USAGE)
+
+
+def _files_in(folder: Path) -> str:
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if not files:
+        return f"as {folder / ('chat' + SUFFIX)}"
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    return ", ".join(map(str, files[:3])) + more
