@@ -20,55 +20,66 @@ if TYPE_CHECKING:
 
 
 def print_results(
-    results: Iterable[Result], *, ranked: bool = False, explained_by: ConversationMemory | None = None
+    results: Iterable[Result],
+    *,
+    ranked: bool = False,
+    counted: bool = False,
+    explained_by: ConversationMemory | None = None,
+    stderr: bool = False,
 ) -> None:
-    """Print each memory; a turn outside of a ranking has its own number, all else counts from 1.
+    """Print each memory under a number: a turn's is its own where nothing else is said.
 
     Args:
         results: what to print.
-        ranked: they have scores.
+        ranked: they have scores; they are counted from 1.
+        counted: they are counted from 1.
         explained_by: the settings that they were ranked by, to draw the parts of the scores.
+        stderr: print to standard error.
     """
-    out = console()
+    out = console(stderr=stderr)
     for place, result in enumerate(results, 1):
-        number = place if ranked or result.turn is None else result.turn
-        start = f"{number}. "
+        own_number = not (ranked or counted) and result.turn is not None
+        start = f"{result.turn if own_number else place}. "
         for line in hanging(out, start, result.text):
             out.print(line)
         indent = " " * len(start)
-        for line in hanging(out, indent, _about(result, ranked=ranked), style="dim"):
+        for line in hanging(out, indent, _about(result, ranked=ranked, turn=not own_number), style="dim"):
             out.print(line)
         if explained_by is not None:
             for line in bars(result, explained_by, out, len(indent)):
                 out.print(line)
 
 
+def print_heading(text: str) -> None:
+    """Print a line above others."""
+    console().print(Text(shown_in_line(text), style="bold"))
+
+
 def hanging(out: Console, start: str, text: str, style: str = "") -> Iterator[Text]:
     """Yield the lines of a text, as wide as the terminal; those after the first are indented as far as `start` is."""
     for paragraph in shown(text).split("\n"):
         whole = Text(paragraph, style=style)
-        lines = whole.wrap(out, max(out.width - len(start), 10)) if out.is_terminal and paragraph else [whole]
-        for line in lines:
-            line.rstrip()
+        wrapped = out.is_terminal and paragraph
+        for line in whole.wrap(out, max(out.width - len(start), 10)) if wrapped else [whole]:
+            if wrapped:
+                line.rstrip()
             yield Text(start).append_text(line)
             start = " " * len(start)
 
 
-def _about(result: Result, *, ranked: bool) -> str:
-    return shown_in_line(", ".join(_parts(result, ranked=ranked)))
+def _about(result: Result, *, ranked: bool, turn: bool) -> str:
+    return shown_in_line(", ".join(_parts(result, ranked=ranked, turn=turn)))
 
 
-def _parts(result: Result, *, ranked: bool) -> Iterator[str]:
+def _parts(result: Result, *, ranked: bool, turn: bool) -> Iterator[str]:
     if ranked:
         yield f"score {result.score:.3f}"
-    if result.kind is None:
-        yield "document"
-    elif result.kind == words.TURN:
-        yield f"turn {result.turn}" if ranked else result.role or "turn"
-        if ranked and result.role:
-            yield result.role
-    else:
-        yield result.kind
+    if result.kind != words.TURN:
+        yield result.kind or "document"
+    elif turn:
+        yield f"turn {result.turn}"
+    if result.kind == words.TURN and result.role:
+        yield result.role
     if result.name:
         yield f"by {result.name}"
     if result.key:

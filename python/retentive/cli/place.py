@@ -64,7 +64,7 @@ def existing(db: str | None) -> Place:
 def opened(db: str | None, embedder: str | None = None) -> Collection:
     """Open a collection that is there."""
     found = existing(db)
-    return Collection(found.name, path=found.folder, embedder=_embedder(embedder))
+    return Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
 
 
 def opened_or_made(db: str | None, embedder: str | None = None) -> Collection:
@@ -72,12 +72,13 @@ def opened_or_made(db: str | None, embedder: str | None = None) -> Collection:
     found = place(db)
     if found.file.exists():
         return opened(db, embedder)
-    collection = Collection(found.name, path=found.folder, embedder=_embedder(embedder))
+    collection = Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
     say(f"made {found.file}")
     return collection
 
 
-def _embedder(spec: str | None) -> str | Embedder | EmbedderPair:
+def embedder_of(spec: str | None) -> str | Embedder | EmbedderPair:
+    """Return what `--embedder` names, the built-in one without it."""
     if spec is None:
         return "static"
     from retentive.evaluate.embedder import embedder_or_pair_for

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from retentive._errors import InvalidInputError, RetentiveError
-from retentive.cli import memories, questions
+from retentive.cli import chat, erasure, lists, memories, questions, upkeep
 from retentive.cli.terminal import (
     INTERRUPTED,
     NOTHING,
@@ -34,12 +34,12 @@ _USAGE_ERROR: type[Exception] = next(
 class Program(TyperGroup):
     """The group of all commands; it turns what is raised into a sentence and an exit code."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **options: Any) -> NoReturn:
+    def main(self, *arguments: Any, **options: Any) -> NoReturn:
         """Run a command and exit."""
         prepare_streams()
         options["standalone_mode"] = False
         try:
-            code = super().main(args, prog_name, **options)
+            code = super().main(*arguments, **options)
         except _USAGE_ERROR as error:
             code = _usage(error)
         except typer.Abort:
@@ -97,10 +97,25 @@ COMMANDS = (
     questions.recall,
     questions.context,
     questions.search,
+    lists.turns,
+    lists.facts,
+    lists.history,
     memories.feedback,
+    erasure.forget,
+    erasure.expire,
+    upkeep.stats,
+    upkeep.verify,
+    upkeep.repair,
+    chat.chat,
 )
 for command in COMMANDS:
     app.command(command.__name__)(command)
+# Its own program reads its arguments, --help too.
+app.command(
+    "evaluate",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+)(upkeep.evaluate)
 
 
 def _version(wanted: bool) -> None:

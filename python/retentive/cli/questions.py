@@ -135,7 +135,7 @@ def _print(results: Results, explained_by: ConversationMemory | None, *, as_json
     if as_json:
         print_json(records.of_results(results))
     else:
-        print_results(results, ranked=results.query is not None, explained_by=explained_by)
+        print_results(results, ranked=results.query is not None, counted=True, explained_by=explained_by)
     if not results:
         _nothing("nothing found" if results.query is None else "nothing relevant found", as_json=as_json)
 

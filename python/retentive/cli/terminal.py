@@ -86,11 +86,13 @@ def standard_input(argument: str, what: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Have every character written somehow, and streams that were closed swallow what is written."""
-    for name, mode in (("stdout", "w"), ("stderr", "w")):
+    """Have every character read and written somehow, and streams that were closed swallow what is written."""
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")  # what is no UTF-8 is refused where it is used
+    for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - to the end
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - to the end
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
