@@ -1,4 +1,4 @@
-"""Results and context blocks as small tables for a notebook: stored text is text there, no markup, script or formula."""
+"""Results and context blocks as small tables for a notebook: stored text is text there, no markup or script."""
 
 from __future__ import annotations
 
