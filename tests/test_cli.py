@@ -14,20 +14,30 @@ def documents(result):
 
 
 @pytest.fixture
-def told(cli):
+def told(cli, tmp_path):
     """A conversation of two sessions and two users, by the ids of its memories."""
-
-    def remember(*arguments):
-        return cli("remember", *arguments).stdout.strip()
-
-    return {
-        "pdf": remember("I'd like the report as a PDF", "-s", "u42"),
-        "reply": remember("Done, it is in your inbox", "-s", "u42", "--role", "assistant", "--name", "Bot"),
-        "plan": remember("Customer is on the annual plan", "-s", "u42", "--pinned"),
-        "lyon": remember("The office is in Lyon", "-u", "ann", "-k", "fact", "--key", "Office"),
-        "paris": remember("The office is in Paris", "-u", "ann", "-k", "fact", "--key", "office"),
-        "hike": remember("We hiked on Sunday", "-s", "walks", "-u", "ann", "--time", "2026-05-03T10:00:00+02:00"),
+    office = {"user": "ann", "kind": "fact", "key": "office"}
+    hike = {"session": "walks", "user": "ann", "timestamp": "2026-05-03T10:00:00+02:00"}
+    items = {
+        "pdf": {"text": "I'd like the report as a PDF", "session": "u42"},
+        "reply": {"text": "Done, it is in your inbox", "session": "u42", "role": "assistant", "name": "Bot"},
+        "plan": {"text": "Customer is on the annual plan", "session": "u42", "pinned": True},
+        "lyon": {"text": "The office is in Lyon", **office},
+        "paris": {"text": "The office is in Paris", **office},
+        "hike": {"text": "We hiked on Sunday", **hike},
     }
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        return dict(zip(items, db.remember_many(items.values()), strict=True))
+
+
+def test_remember_makes_the_collection_and_prints_the_id(cli, tmp_path):
+    first = cli("remember", "I'd like the report as a PDF", "-s", "u42")
+    assert (first.exit_code, first.stderr) == (0, "made retentive.db\n")
+    second = cli("remember", "as a PDF", "-s", "u42")
+    assert (second.exit_code, second.stderr) == (0, "")
+    turns = documents(cli("turns", "-s", "u42", "--json"))
+    assert [turn["id"] for turn in turns] == [first.stdout.strip(), second.stdout.strip()]
+    assert [file.name for file in tmp_path.iterdir()] == ["retentive.db"]
 
 
 def test_what_is_remembered_is_recalled(cli, told):
@@ -58,9 +68,8 @@ def test_nothing_relevant_is_exit_code_1_and_an_empty_document(cli, told):
 
 
 def test_recall_reaches_one_user_or_all(cli, told):
-    assert [
-        item["id"] for item in documents(cli("recall", "office", "-u", "ann", "-k", "fact", "--json"))[0]["items"]
-    ] == [told["paris"]]
+    hers = documents(cli("recall", "office", "-u", "ann", "-k", "fact", "--json"))[0]["items"]
+    assert [item["id"] for item in hers] == [told["paris"]]
     everybody = documents(cli("recall", "office", "--any-user", "--superseded", "--json"))[0]["items"]
     assert {item["id"] for item in everybody} == set(told.values())
     filtered = cli("recall", "office", "--any-user", "--filter", '{"_vx_kind": "pinned"}', "--json")
@@ -138,7 +147,8 @@ def test_no_turns_says_where_it_looked(cli, told):
     nothing = cli("turns", "-s", "walks")
     assert nothing.exit_code == 1
     assert nothing.stderr == (
-        "retentive: no turns in session walks; only what has no user was looked at, --user NAME is for what users have\n"
+        "retentive: no turns in session walks; "
+        "only what has no user was looked at, --user NAME is for what users have\n"
     )
 
 
