@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+NEEDED = {"typer", "rich", "click", "pydantic"}  # the last two are what typer needs
 FAILED = 1
 INTERRUPTED = 130
 
@@ -29,8 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         from retentive.cli.program import run
+
+        return run(sys.argv[1:] if arguments is None else list(arguments))
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "retentive":
+        if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         print(
             f"retentive: the command line needs {error.name}, which is not installed; "
@@ -40,4 +43,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
-    return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from retentive import _clock
+from retentive._collection import Collection
+from retentive._remember import new_memory
 from retentive.cli import options, place
 from retentive.cli.progress import bar
 from retentive.cli.terminal import USAGE, console, fail, print_json, say, shown_in_line, standard_input
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def remember(
@@ -52,6 +58,7 @@ def remember(
     texts = [line for line in text.splitlines() if line.strip()] if lines else [text]
     if not "".join(texts).strip():
         fail("the text is blank, expected something to remember", USAGE)
+    _check(fields, texts[0])
     with place.opened_or_made(db, embedder) as collection, bar("remembering") as progress:
         ids = collection.remember_many([{**fields, "text": each} for each in texts], progress=progress)
     for stored in ids:
@@ -59,6 +66,12 @@ def remember(
             print_json({"id": stored})
         else:
             console().print(shown_in_line(stored))
+
+
+def _check(fields: Mapping[str, Any], text: str) -> None:
+    """Refuse what cannot be stored before a file is made for it."""
+    with Collection("check") as nowhere:
+        new_memory(nowhere.memory, _clock.now(), text=text, **fields)
 
 
 def feedback(

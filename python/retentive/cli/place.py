@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +35,7 @@ def place(db: str | None) -> Place:
     if db == "":
         fail(f"--db is empty, expected the path of a collection's file, as data/chat{SUFFIX}", USAGE)
     path = Path(DEFAULT if db is None else db)
-    if path.is_dir():
+    if path.is_dir() or (db or "").endswith(("/", os.sep)):
         fail(f"{path} is a folder, expected a collection's file: {_files_in(path)}", USAGE)
     if path.suffix != SUFFIX:
         if path.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -23,7 +24,7 @@ from retentive.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # typer exports no other class of its usage errors, in any of its versions.
 _USAGE_ERROR: type[Exception] = next(
@@ -35,35 +36,50 @@ class Program(TyperGroup):
     """The group of all commands; it turns what is raised into a sentence and an exit code."""
 
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Run a command and exit."""
+        """Run a command and exit; what it wrote is out by then."""
         prepare_streams()
         options["standalone_mode"] = False
         try:
             code = super().main(*arguments, **options)
+            sys.stdout.flush()
         except _USAGE_ERROR as error:
             code = _usage(error)
         except typer.Abort:
             code = INTERRUPTED
+        except BrokenPipeError:
+            code = PIPE_CLOSED
+        except OSError as error:  # a disk that is full
+            discard_output()
+            say(f"retentive: {_system(error)}")
+            code = NOTHING
+        if code == PIPE_CLOSED:
+            discard_output()
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> None:
-        """Run a command; what it wrote is out when this returns."""
+        """Run a command."""
         try:
-            super().invoke(ctx)
-            sys.stdout.flush()
+            with _sentences():
+                super().invoke(ctx)
         except BrokenPipeError:
-            discard_output()
             raise typer.Exit(PIPE_CLOSED) from None
-        except InvalidInputError as error:
-            fail(str(error), USAGE)
-        except RetentiveError as error:
-            fail(str(error))
-        except OSError as error:
-            discard_output()
-            fail(_system(error))
-        except KeyboardInterrupt:
-            say("retentive: interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except InvalidInputError as error:
+        fail(str(error), USAGE)
+    except RetentiveError as error:
+        fail(str(error))
+    except OSError as error:
+        discard_output()
+        fail(_system(error))
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
 
 
 def _usage(error: Exception) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
 from rich.console import Console
@@ -99,9 +100,22 @@ def prepare_streams() -> None:
 
 def discard_output() -> None:
     """Let nothing more be written: the interpreter flushes once more at its end, and would complain."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):  # a test's stream in memory
-        return
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
-        os.dup2(nowhere.fileno(), descriptor)
+        for stream in (sys.stdout, sys.stderr):
+            if not _is_open(stream):
+                _replace(stream, nowhere.fileno())
+
+
+def _is_open(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _replace(stream: TextIO, descriptor: int) -> None:
+    try:
+        os.dup2(descriptor, stream.fileno())
+    except io.UnsupportedOperation:  # in memory: nobody reads it through a pipe
+        return
