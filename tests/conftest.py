@@ -187,14 +187,15 @@ class Terminal:
         )
         os.close(slave)
         self._bytes = b""
+        self._seen = 0
         self.text = ""
 
     def until(self, words: str) -> None:
-        """Read on until the words are there."""
-        start = len(self.text)
-        while words not in self.text[start:]:
+        """Read on until the words are there, behind those of the last time."""
+        while words not in self.text[self._seen :]:
             if not self._read():
                 raise AssertionError(f"ended without {words!r}: {self.text!r}")
+        self._seen = self.text.index(words, self._seen) + len(words)
 
     def type(self, line: str) -> None:
         """Type a line."""
@@ -213,7 +214,7 @@ class Terminal:
         os.close(self._master)
 
     def _read(self) -> bool:
-        if not select.select([self._master], [], [], 60)[0]:
+        if not select.select([self._master], [], [], 30)[0]:
             raise AssertionError(f"nothing more came after {self.text!r}")
         try:
             new = os.read(self._master, 65_536)

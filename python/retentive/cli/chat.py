@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -104,8 +104,9 @@ class Conversation:
         for line in hanging(out, "  | ", block.text) if block.text else ():
             out.print(Text("  | ", style="dim").append_text(line[4:]))
 
-    def _remember(self, text: str, **fields: object) -> None:
-        self._collection.remember_many([{"text": text, "session": self._session, "user": self._user, **fields}])
+    def _remember(self, text: str, **fields: str) -> None:
+        options: dict[str, Any] = {"session": self._session, "user": self._user, **fields}
+        self._collection.remember(text, **options)
 
     def _reply(self, text: str) -> None:
         self._remember(text, role="assistant")

@@ -42,7 +42,7 @@ def remember(
         fail("--id names one memory and --lines stores many, expected one of them", USAGE)
     if pinned and kind is options.Kind.FACT:
         fail("--pinned and --kind fact exclude each other", USAGE)
-    fields = {
+    fields: dict[str, Any] = {
         "session": session,
         "user": user,
         "role": role,
@@ -60,7 +60,10 @@ def remember(
         fail("the text is blank, expected something to remember", USAGE)
     _check(fields, texts[0])
     with place.opened_or_made(db, embedder) as collection, bar("remembering") as progress:
-        ids = collection.remember_many([{**fields, "text": each} for each in texts], progress=progress)
+        if lines:
+            ids = collection.remember_many([{**fields, "text": line} for line in texts], progress=progress)
+        else:
+            ids = [collection.remember(text, **fields)]
     for stored in ids:
         if as_json:
             print_json({"id": stored})

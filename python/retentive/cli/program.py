@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from retentive._errors import InvalidInputError, RetentiveError
+from retentive._errors import DimensionError, FingerprintError, InvalidInputError, RetentiveError
 from retentive.cli import chat, erasure, lists, memories, questions, upkeep
 from retentive.cli.terminal import (
     INTERRUPTED,
@@ -71,6 +71,8 @@ def _sentences() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
+    except (DimensionError, FingerprintError) as error:
+        fail(f"{error}; here the embedder is named with --embedder or RETENTIVE_EMBEDDER")
     except InvalidInputError as error:
         fail(str(error), USAGE)
     except RetentiveError as error:
