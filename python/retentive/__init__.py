@@ -54,6 +54,7 @@ from retentive._errors import (
     SummarizeError,
     VersionError,
 )
+from retentive._import import ImportReport
 from retentive._report import Problem, Report
 from retentive._results import ConsolidationReport, Result, Results
 from retentive.embedders import (
@@ -107,6 +108,7 @@ __all__ = [
     "FingerprintError",
     "FullError",
     "HashEmbedder",
+    "ImportReport",
     "InvalidInputError",
     "JudgeError",
     "NotFoundError",
