@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError, RetentiveError
-from retentive.cli import chat, erasure, lists, memories, questions, upkeep
+from retentive.cli import chat, copies, erasure, lists, memories, questions, upkeep
 from retentive.cli.terminal import (
     INTERRUPTED,
     NOTHING,
@@ -121,13 +121,16 @@ COMMANDS = (
     memories.feedback,
     erasure.forget,
     erasure.expire,
+    copies.export,
+    copies.import_,
+    copies.backup,
     upkeep.stats,
     upkeep.verify,
     upkeep.repair,
     chat.chat,
 )
 for command in COMMANDS:
-    app.command(command.__name__)(command)
+    app.command(command.__name__.rstrip("_"))(command)
 # Its own program reads its arguments, --help too.
 app.command(
     "evaluate",
