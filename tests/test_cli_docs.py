@@ -19,7 +19,6 @@ MASKS = (
     (re.compile(r"\bmem_[0-9A-Z]{26}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?"), "TIME"),
     (re.compile(r" *-?\d+\.\d{3}( [█▏▎▍▌▋▊▉]+)?"), " NUMBER"),
-    (re.compile(r"/[^ ]*/(?=[a-z.]+\.db)"), "FOLDER/"),
 )
 
 

@@ -31,7 +31,8 @@ def test_what_is_exported_is_imported(cli, told, tmp_path):
     assert texts(cli, "--db", "copy") == ["hello", "hello again"]
     again = cli("export", "again.jsonl", "--db", "copy", "--json")
     assert json.loads(again.stdout) == {"exported": 3, "path": "again.jsonl"}
-    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "chat.jsonl").read_bytes()
+    once, twice = [(tmp_path / name).read_bytes().splitlines() for name in ("chat.jsonl", "again.jsonl")]
+    assert once[1:] == twice[1:]  # the first line has the collection's name
 
 
 def test_an_export_goes_through_a_pipe(cli, told, tmp_path):
@@ -126,7 +127,7 @@ def test_options_that_say_nothing_of_a_format_are_refused(cli):
 
 def test_a_backup_is_a_collection(cli, told, tmp_path):
     made = cli("backup", "backup.db")
-    assert (made.exit_code, made.stdout) == (0, f"copied to {tmp_path / 'backup.db'}\n")
+    assert (made.exit_code, made.stdout) == (0, "copied to backup.db\n")
     assert texts(cli, "--db", "backup") == ["hello", "hello again"]
     (tmp_path / "folder").mkdir()
     assert json.loads(cli("backup", "folder", "--json").stdout) == {"path": str(tmp_path / "folder" / "retentive.db")}

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from retentive._context import ContextBlock
 
 PROMPT = "you> "
+RECALLED = 3  # with their bars they fill a screen
 HELP = """\
 What you type is a message of the user: the block that a model would get with it is shown, then it is stored.
 /reply TEXT       what the assistant answered
 /pin TEXT         a fact that is always in the block
 /fact KEY = TEXT  a fact under a key; a new one replaces it
-/recall QUERY     what a query finds, with the parts of each score
+/recall QUERY     the best that a query finds, with the parts of each score
 /turns            the conversation so far
 /budget N         the block's tokens at most
 /quit             the end, as Ctrl-D"""
@@ -122,7 +123,7 @@ class Conversation:
 
     def _recall(self, query: str) -> None:
         session = self._session if self._user is None else None
-        results = self._collection.recall(query, session, user=self._user)
+        results = self._collection.recall(query, session, RECALLED, user=self._user)
         if self._as_json:
             print_json(records.of_results(results))
         elif results:

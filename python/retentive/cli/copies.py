@@ -183,7 +183,8 @@ def backup(
     if as_json:
         print_json({"path": str(made)})
     else:
-        console().print(shown_in_line(f"copied to {made}"))
+        here = Path.cwd()
+        console().print(shown_in_line(f"copied to {made.relative_to(here) if made.is_relative_to(here) else made}"))
 
 
 def _memories(count: int) -> str:
