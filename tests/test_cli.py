@@ -101,6 +101,14 @@ def test_context_prints_the_block_and_nothing_else(cli, told):
     assert (block.exit_code, block.stderr) == (0, "")
 
 
+def test_context_keeps_tabs_and_long_lines_as_they_are(cli, tmp_path):
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember("\tdef f():\n\t\treturn " + "word " * 100 + "end", session="a")
+        block = db.context("x", "a").text
+    assert "\t\treturn word" in block
+    assert cli("context", "x", "-s", "a").stdout == block + "\n"
+
+
 def test_context_as_json_has_the_fields_of_the_block_and_its_messages(cli, told):
     (block,) = documents(cli("context", "what format", "-s", "u42", "-b", "200", "--json"))
     public = {name for name in retentive.ContextBlock.__dataclass_fields__ if not name.startswith("_")}

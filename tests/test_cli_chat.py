@@ -33,7 +33,7 @@ def test_commands_pin_set_facts_recall_and_list(cli):
     assert "Lyon" not in played.stdout
     assert "   relevance " in played.stdout
     assert "0. where is the office\n" in played.stdout
-    assert "/reply TEXT" in played.stdout
+    assert "/reply TEXT" in played.stderr
     assert "never read" not in played.stdout
 
 

@@ -52,6 +52,15 @@ def test_output_that_cannot_be_written_is_one_sentence(many):
     assert (done.returncode, done.stderr) == (1, b"retentive: No space left on device\n")
 
 
+@pytest.mark.parametrize(("command", "code"), [("forget --all", 1), ("chat", 0), ("remember -", 2), ("import -", 1)])
+def test_no_standard_input_is_an_empty_one(many, command, code):
+    line = f'exec "{sys.executable}" -m retentive {command} <&-'
+    done = subprocess.run(line, shell=True, capture_output=True, check=False, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("retentive: " if code else "/help")
+
+
 SLOW = """
 import retentive.cli.lists
 import time

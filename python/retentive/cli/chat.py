@@ -72,7 +72,7 @@ class Conversation:
             "/recall": self._recall,
             "/turns": self._turns,
             "/budget": self._set_budget,
-            "/help": lambda _: console().print(HELP),
+            "/help": lambda _: console(stderr=True).print(HELP),
         }
 
     def take(self, line: str) -> bool:

@@ -91,7 +91,7 @@ def _usage(error: Exception) -> int:
         sys.stdout.write(f"{context.get_help() if context else error}\n")
         return USAGE
     sentence = getattr(error, "format_message", error.__str__)().strip().rstrip(".")
-    say(f"retentive: {sentence[:1].lower()}{sentence[1:]}; see: {command} --help")
+    say(f"retentive: {sentence[:1].lower()}{sentence[1:]} ({command} --help)")
     return USAGE
 
 

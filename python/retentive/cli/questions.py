@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from retentive.cli import options, place, records
 from retentive.cli.listing import print_results
-from retentive.cli.terminal import NOTHING, USAGE, console, fail, print_json, say, shown, standard_input
+from retentive.cli.terminal import NOTHING, USAGE, fail, print_json, print_text, say, standard_input
 
 if TYPE_CHECKING:
     from retentive._results import Results
@@ -123,8 +123,8 @@ def context(
     if as_json:
         print_json(records.of_block(block))
     elif block.text:
-        console().print(Text(shown(block.text)))
-        if console(stderr=True).is_terminal:
+        print_text(block.text)
+        if sys.stderr.isatty():
             cut = f", {block.cut_count} cut" if block.cut_count else ""
             say(f"{block.token_estimate} of {block.token_budget} tokens{cut}")
     if not block.text:

@@ -62,6 +62,11 @@ def print_json(document: Mapping[str, object]) -> None:
     sys.stdout.write(_ACTS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n")
 
 
+def print_text(text: str) -> None:
+    """Print a text of many lines as it is but for what a terminal would act upon."""
+    sys.stdout.write(shown(text) + "\n")
+
+
 def say(sentence: str) -> None:
     """Print a sentence for the person on standard error."""
     console(stderr=True).print(Text(shown_in_line(sentence)))
@@ -77,8 +82,6 @@ def standard_input(argument: str, what: str) -> str:
     """Return the argument, or for `-` all of standard input without its last line feed."""
     if argument != "-":
         return argument
-    if sys.stdin is None:
-        fail(f"there is no standard input to read the {what} from", USAGE)
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -88,7 +91,9 @@ def standard_input(argument: str, what: str) -> str:
 
 def prepare_streams() -> None:
     """Have every character read and written somehow, and streams that were closed swallow what is written."""
-    if hasattr(sys.stdin, "reconfigure"):
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 - to the end
+    elif hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="surrogateescape")  # what is no UTF-8 is refused where it is used
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
