@@ -54,8 +54,7 @@ from retentive._errors import (
     SummarizeError,
     VersionError,
 )
-from retentive._import import ImportReport
-from retentive._report import Problem, Report
+from retentive._report import ImportReport, Problem, Report
 from retentive._results import ConsolidationReport, Result, Results
 from retentive.embedders import (
     AsyncEmbedder,

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from retentive._calibration import Calibration
     from retentive._collection import Collection
     from retentive._engine import Engine
-    from retentive._import import ImportReport
-    from retentive._report import Report
+    from retentive._report import ImportReport, Report
     from retentive._results import Result, Results
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 

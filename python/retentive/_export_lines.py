@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from retentive import _calibration, _validate
@@ -13,7 +13,6 @@ from retentive._export_fields import FIELDS, Fields, floats, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from types import TracebackType
 
     from retentive._engine import Engine
@@ -56,21 +55,16 @@ class Header(NamedTuple):
 def expect_lines(engine: Engine, path: Path) -> None:
     """Refuse what must not be opened here: closing a collection's file would drop SQLite's locks on it."""
     own = engine.core.stats()["path"]
-    databases = [path] if own is None else [path, *(candidate for candidate in _files(own))]
-    is_own = own is not None and any(_same(path, other) for other in databases[1:])
-    if is_own or any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS):
+    mine = [] if own is None else [Path(f"{own}{suffix}") for suffix in ("", *COMPANIONS)]
+    if any(_same(path, other) for other in mine) or any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS):
         raise InvalidInputError(
             f"path is {_validate.shown(str(path))}, a collection's own file that is open, expected one that export() "
             "wrote; to open a collection pass its folder to Collection(name, path=folder)"
         )
 
 
-def _files(own: str) -> list[Any]:
-    return [own, *(f"{own}{suffix}" for suffix in COMPANIONS)]
-
-
-def _same(path: Path, other: str) -> bool:
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
+def _same(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 class Reader:
@@ -84,7 +78,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._number = 0
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by `__exit__`
+        self._file = path.open("rb")  # closed by `__exit__`
         try:
             self.header = self._read_header()
         except BaseException:
@@ -219,9 +213,7 @@ def _calibrated(fields: Fields) -> tuple[float | None, float | None, str]:
     ]
     report = fields.values.get("report")
     try:
-        if not isinstance(report, Mapping):
-            raise TypeError("not an object")
-        _calibration.restored(report)
+        _calibration.restored(Fields.of("report", report).values)
     except (TypeError, ValueError, KeyError) as error:
         raise InvalidInputError(f"calibration has a report that calibrate() did not make ({error})") from error
     return noise, refusal, json.dumps(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
 from retentive._export import file
 from retentive._export_lines import Header, Reader, Unused, expect_lines
+from retentive._report import ImportReport
 from retentive._steps import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -17,29 +17,10 @@ if TYPE_CHECKING:
     from retentive._core import Staging
     from retentive._embedding import Embedding
     from retentive._engine import Engine
-    from retentive._export_lines import Stored
+    from retentive._export_fields import Stored
     from retentive._steps import Steps
 
 ON_CONFLICT = ("error", "skip", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What `import_` did.
-
-    Attributes:
-        imported: how many memories and documents of the file are in the collection now.
-        skipped: how many were left out, with `on_conflict="skip"`.
-        replaced: how many of those imported took the place of one with their id.
-        renumbered: how many turns got another number, because the session had turns with theirs.
-        embedded: how many texts were embedded, because the file had no vectors of the collection's embedder.
-    """
-
-    imported: int
-    skipped: int
-    replaced: int
-    renumbered: int
-    embedded: int
 
 
 def import_file(engine: Engine, path: object, on_conflict: str, progress: Progress | None) -> Steps[ImportReport]:

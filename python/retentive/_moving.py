@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from retentive import _export, _import
-
 if TYPE_CHECKING:
     import os
     from pathlib import Path
 
     from retentive._bulk import Progress
     from retentive._engine import Engine
-    from retentive._import import ImportReport
+    from retentive._report import ImportReport
     from retentive._steps import Steps
 
 T = TypeVar("T")
@@ -66,6 +64,8 @@ class Moving:
             >>> Collection("chat", embedder=HashEmbedder(64)).import_(file)
             ImportReport(imported=1, skipped=0, replaced=0, renumbered=0, embedded=1)
         """
+        from retentive import _export
+
         return _export.export(self._engine, path, vectors, progress)
 
     def import_(
@@ -103,6 +103,8 @@ class Moving:
             FullError: the disk is full.
             StoreError: the collection is read-only.
         """
+        from retentive import _import
+
         return self._run(_import.import_file(self._engine, path, on_conflict, progress))
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
@@ -135,4 +137,6 @@ class Moving:
             >>> Collection("chat", path=file.parent, embedder=HashEmbedder(64)).turns("u42")[0].text
             "I'd like the report as a PDF"
         """
+        from retentive import _export
+
         return _export.backup(self._engine, self._name, path)

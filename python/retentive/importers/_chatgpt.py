@@ -41,11 +41,11 @@ def _items(source: Source, user: str | None) -> Iterator[Item | None]:
         conversation = mapping(row, f"conversations[{index}]")
         nodes = mapping(conversation.get("mapping"), f"conversations[{index}].mapping")
         session = str(conversation.get("conversation_id") or conversation.get("id") or f"chatgpt-{index}")
-        for id, node in _thread(nodes, conversation.get("current_node"), index):
+        for name, node in _thread(nodes, conversation.get("current_node"), index):
             message = node.get("message")
             if message is not None:
-                place = f"conversations[{index}].mapping[{id!r}].message"
-                yield _item(mapping(message, place), place, id, session, user, conversation.get("title"))
+                place = f"conversations[{index}].mapping[{name!r}].message"
+                yield _item(mapping(message, place), place, name, session, user, conversation.get("title"))
 
 
 def _thread(nodes: Mapping[str, Any], current: Any, index: int) -> list[tuple[str, Mapping[str, Any]]]:
@@ -64,13 +64,13 @@ def _thread(nodes: Mapping[str, Any], current: Any, index: int) -> list[tuple[st
 
 
 def _latest_leaf(nodes: Mapping[str, Any]) -> str | None:
-    def created(id: str) -> float:
-        node = nodes[id]
+    def created(name: str) -> float:
+        node = nodes[name]
         message = node.get("message") if isinstance(node, Mapping) else None
         at = message.get("create_time") if isinstance(message, Mapping) else None
         return at if isinstance(at, int | float) else 0.0
 
-    leaves = [id for id, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
+    leaves = [name for name, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
     return max(leaves, key=created, default=None)
 
 

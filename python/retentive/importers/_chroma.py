@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from retentive import _validate
@@ -18,8 +20,9 @@ _WITH_VECTORS = [*_WITHOUT_VECTORS, "embeddings"]
 
 
 def chroma(source: object, *, collection: str | None = None, vectors: bool = False) -> Iterator[Batch]:
-    """Yield the documents of a Chroma collection in batches, for `add`: `for batch in chroma(...): db.add(**batch)`.
+    """Yield the documents of a Chroma collection, 1,000 a batch, for `add`.
 
+    Each batch is what `add` takes by name: `for batch in chroma(source): db.add(**batch)`.
     Ids and metadata stay, so that importing twice changes nothing.
 
     Args:
@@ -44,8 +47,8 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
 def _opened(folder: str | os.PathLike[str], collection: str | None) -> Any:
     if collection is None:
         raise InvalidInputError("collection is None, expected the name of one in the folder")
-    if not os.path.isdir(folder):
-        raise NotADirectoryError(f"no folder of a Chroma client at {os.fspath(folder)}")
+    if not Path(folder).is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
     try:
         import chromadb  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -81,13 +84,13 @@ def _not_a_result(source: object) -> InvalidInputError:
 
 def _batch(got: Mapping[str, Any], vectors: bool) -> Batch:
     ids, texts = got.get("ids"), got.get("documents")
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
         raise InvalidInputError(
             "source has other ids than get() gives; of query() they are lists of lists: use get() instead"
         )
     if not isinstance(texts, list) or len(texts) != len(ids):
         raise InvalidInputError("source has no documents, expected get(include=['documents', 'metadatas'])")
-    missing = [id for id, text in zip(ids, texts, strict=True) if not isinstance(text, str) or not text.strip()]
+    missing = [name for name, text in zip(ids, texts, strict=True) if not isinstance(text, str) or not text.strip()]
     if missing:
         raise InvalidInputError(
             f"{len(missing)} of {len(ids)} records have no document, the first is {_validate.shown(missing[0])}; "

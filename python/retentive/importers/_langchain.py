@@ -50,8 +50,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
             continue
         given = fields.get("role") if kind == "chat" else kind
         about = {"message_id": fields["id"]} if isinstance(fields.get("id"), str) else {}
-        extra = fields.get("additional_kwargs")
-        message = {**_legacy_calls(extra), **{key: value for key, value in fields.items() if key != "id"}}
+        message = {**fields, **_legacy_calls(fields)}
         role = role_of(given, ROLES, f"{place}.type")
         yield item(message, place, role=role, session=session, user=user, metadata=about)
 
@@ -78,7 +77,9 @@ def _type_of(name: str) -> str:
     return name.removesuffix(end).lower()
 
 
-def _legacy_calls(extra: object) -> dict[str, Any]:
-    if not isinstance(extra, Mapping):
+def _legacy_calls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the calls as providers gave them, where LangChain has not made its own of them."""
+    extra = fields.get("additional_kwargs")
+    if fields.get("tool_calls") or not isinstance(extra, Mapping):
         return {}
     return {key: extra[key] for key in ("tool_calls", "function_call") if extra.get(key)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _times, _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, instant
 from retentive.importers._source import Source, mapping, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 _INSIDE = ("results", "memories")
 _TEXTS = ("memory", "data", "text")

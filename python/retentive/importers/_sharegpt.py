@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
 from retentive.importers._source import Source, mapping, rows, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
 
 ROLES = {
     **dict.fromkeys(("human", "user", "prompter"), "user"),
@@ -52,8 +54,8 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
             raise InvalidInputError(
                 f"[{index}] has no conversations, expected {{'conversations': [{{'from', 'value'}}]}}"
             )
-        id = found.get("id")
-        own = f"{session}-{index}" if id is None or id == "" else str(id)
+        given = found.get("id")
+        own = f"{session}-{index}" if given is None or given == "" else str(given)
         if isinstance(found.get("system"), str):
             yield item({"content": found["system"]}, f"[{index}].system", role="system", session=own, user=user)
         for place, turn in enumerate(sequence(found[key], f"[{index}].{key}")):

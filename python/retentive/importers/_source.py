@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive._export import file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
@@ -36,7 +39,7 @@ def rows(source: Source, *inside: str) -> Iterator[Any]:
 def _loaded(source: str | os.PathLike[str]) -> Any:
     path = file(source)
     if path.suffix.lower() in _LINES:
-        return _lines(str(path))
+        return _lines(path)
     data = path.read_bytes()
     try:
         return json.loads(data.decode("utf-8-sig"))
@@ -46,14 +49,14 @@ def _loaded(source: str | os.PathLike[str]) -> Any:
         raise InvalidInputError(f"{path}: it is nested too deeply") from error
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            return _lines(str(path))  # one value a line
+            return _lines(path)  # one value a line
         raise InvalidInputError(f"{path}, line {error.lineno}: it is not JSON ({error.msg})") from error
     except ValueError as error:
         raise InvalidInputError(f"{path}: it is not JSON ({error})") from error
 
 
-def _lines(path: str) -> Iterator[Any]:
-    with open(path, "rb") as lines:
+def _lines(path: Path) -> Iterator[Any]:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.isspace():
                 continue
