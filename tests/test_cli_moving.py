@@ -104,6 +104,23 @@ def test_mem0_memories_are_facts_and_importing_twice_is_a_conflict(cli):
     assert (again.exit_code, again.stdout, again.stderr.count("\n")) == (1, "", 1)
 
 
+def test_what_chroma_returned_is_documents(cli):
+    got = {"ids": ["d1", "d2"], "documents": ["The export button", "Invoices"], "metadatas": [{"page": 1}, None]}
+    assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories\n"
+    (found,) = json.loads(cli("search", "export button", "-n", "1", "--json").stdout)["items"]
+    assert (found["id"], found["kind"], found["metadata"]["page"]) == ("d1", None, 1)
+    refused = cli("import", "-", "--from", "chroma", input="{")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_conversations_of_chatgpt_are_sessions(cli):
+    message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["hello"]}, "id": "m"}
+    node = {"id": "n", "message": message, "parent": None, "children": []}
+    log = json.dumps([{"conversation_id": "c1", "title": "t", "current_node": "n", "mapping": {"n": node}}])
+    assert cli("import", "-", "--from", "chatgpt", input=log).stdout == "imported 1 memory\n"
+    assert cli("turns").stdout.startswith("session c1\n0. hello\n")
+
+
 def test_a_log_that_is_of_another_form_is_one_sentence_and_makes_no_collection(cli, tmp_path):
     for content in (b"{", b"[1]", b"caf\xe9", b'[{"role": 1}]'):
         refused = cli("import", "-", "--from", "openai", input=content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import shutil
 import sys
 import tempfile
@@ -146,7 +147,7 @@ def _log(
 
 
 def _documents(path: Path, name: str | None, db: str | None, embedder: str | None) -> dict[str, int]:
-    batches = importers.chroma(path, collection=name)
+    batches = importers.chroma(_got(path) if path.is_file() else path, collection=name)
     first = next(batches, None)
     count = 0
     with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
@@ -156,6 +157,14 @@ def _documents(path: Path, name: str | None, db: str | None, embedder: str | Non
                 progress(count, None)
             first = next(batches, None)
     return {"imported": count}
+
+
+def _got(path: Path) -> Any:
+    """Return what Chroma's `get` returned, from a file of JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        fail(f"what was to be read is no JSON: {error}")
 
 
 @contextmanager
