@@ -4,7 +4,7 @@ import pytest
 
 from retentive import Collection
 from retentive.cli.program import app
-from retentive.embedders import HashEmbedder
+from retentive.embedders import CallableEmbedder, HashEmbedder
 
 READING = {
     "recall": ["x"],
@@ -134,6 +134,28 @@ def test_another_embedder_is_one_sentence_that_says_so(cli, there):
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert '"hash-64"' in refused.stderr
     assert "--embedder" in refused.stderr
+
+
+@pytest.mark.parametrize("made_with", [HashEmbedder(32), [HashEmbedder(48), HashEmbedder(32)]], ids=["one", "two"])
+def test_a_collection_is_opened_with_the_embedder_that_it_was_made_with(cli, tmp_path, monkeypatch, made_with):
+    monkeypatch.delenv("RETENTIVE_EMBEDDER")
+    with Collection("other", path=tmp_path, embedder=made_with) as db:
+        db.remember("hello", session="a")
+    assert cli("recall", "hello", "-s", "a", "--db", "other").stdout.startswith("1. hello\n")
+    assert cli("remember", "hello again", "-s", "a", "--db", "other").exit_code == 0
+
+
+def test_a_collection_of_an_embedder_that_nobody_knows_says_so(cli, tmp_path, monkeypatch):
+    monkeypatch.delenv("RETENTIVE_EMBEDDER")
+    ours = CallableEmbedder("ours", 32, HashEmbedder(32).embed_documents)
+    with Collection("other", path=tmp_path, embedder=ours) as db:
+        db.remember("hello", session="a")
+    refused = cli("recall", "hello", "-s", "a", "--db", "other")
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert '"ours"' in refused.stderr
+    assert "--embedder" in refused.stderr
+    assert cli("turns", "--db", "other").exit_code == 0
+    assert cli("recall", "hello", "-s", "a", "--mode", "lexical", "--db", "other").exit_code == 0
 
 
 def test_the_collection_is_named_before_or_after_the_command_or_by_the_environment(cli, tmp_path, monkeypatch):

@@ -1,12 +1,17 @@
 """What `retentive` lets through to a terminal: stored text as text, as wide as it is, with or without colour."""
 
+import contextlib
+import io
 import json
 import re
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retentive import Collection
+from retentive.cli.terminal import print_json, shown, shown_in_line
 from retentive.embedders import HashEmbedder
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://x\x1b\\"
@@ -38,6 +43,17 @@ def only_text(page, *, colour=False):
         or unicodedata.bidirectional(character) in TURNING
         or character in "\u061c\u200e\u200f"
     }
+
+
+@given(text=st.text())
+def test_any_text_is_shown_harmlessly_and_in_json_exactly(text):
+    assert only_text(shown(text).replace("\t", "")) == only_text(shown_in_line(text)) == set()
+    assert "\n" not in shown_in_line(text)
+    assert shown(shown(text)) == shown(text)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        print_json({"text": text, text: 1})
+    assert only_text(out.getvalue()) == set()
+    assert json.loads(out.getvalue()) == {"text": text, text: 1}
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def feedback(
     """Say how a memory turned out; a correction supersedes it, and its id is printed."""
     if correction is not None:
         correction = standard_input(correction, "correction")
-    with place.opened(db, embedder) as collection:
+    with place.opened_to_embed(db, embedder) as collection:
         corrected = collection.feedback(id, outcome.value, correction)
     if as_json:
         print_json({"id": id, "outcome": outcome.value, "correction": corrected})

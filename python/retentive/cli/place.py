@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,17 +63,28 @@ def existing(db: str | None) -> Place:
     return found
 
 
-def opened(db: str | None, embedder: str | None = None) -> Collection:
-    """Open a collection that is there."""
+def opened(db: str | None) -> Collection:
+    """Open a collection that is there, for what embeds nothing."""
     found = existing(db)
-    return Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
+    return Collection(found.name, path=found.folder)
 
 
-def opened_or_made(db: str | None, embedder: str | None = None) -> Collection:
+def opened_to_embed(db: str | None, embedder: str | None) -> Collection:
+    """Open a collection that is there with the embedder that is named, or that it was made with."""
+    found = existing(db)
+    collection = Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
+    own = None if embedder is not None else _own_embedder(collection)
+    if own is None:
+        return collection
+    collection.close()
+    return Collection(found.name, path=found.folder, embedder=own)
+
+
+def opened_or_made(db: str | None, embedder: str | None) -> Collection:
     """Open a collection, or make one and say so."""
     found = place(db)
     if found.file.exists():
-        return opened(db, embedder)
+        return opened_to_embed(db, embedder)
     collection = Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
     say(f"made {found.file}")
     return collection
@@ -88,6 +100,31 @@ def embedder_of(spec: str | None) -> str | Embedder | EmbedderPair:
         return embedder_or_pair_for(spec)
     except (ValueError, ConfigurationError) as error:
         fail(f"--embedder: {error}", USAGE)
+
+
+def _own_embedder(collection: Collection) -> Embedder | EmbedderPair | None:
+    """Return the embedder that the collection's vectors say they are of; None for the built-in one, and where unknown.
+
+    Unknown is no error here: whatever embeds says of which model the vectors are, and refuses another.
+    """
+    stats = collection.stats()
+    names = [name for name in (stats["model"], stats["second_model"]) if name is not None]
+    from retentive.embedders import StaticEmbedder
+
+    static = StaticEmbedder().name
+    if names in ([], [static]):
+        return None
+    from retentive.evaluate.embedder import embedder_or_pair_for
+
+    try:
+        return embedder_or_pair_for("+".join("static" if name == static else _spec(name) for name in names))
+    except ValueError:
+        return None
+
+
+def _spec(name: str) -> str:
+    """Return how `--embedder` calls the model of that name."""
+    return re.sub(r"^hash-(\d+)$", r"hash:\1", name)
 
 
 def _files_in(folder: Path) -> str:

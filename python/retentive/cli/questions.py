@@ -41,7 +41,7 @@ def recall(
     owner = options.owner(user, any_user)
     condition = options.mapping("--filter", filter)
     query = standard_input(query, "query")
-    with place.opened(db, embedder) as collection:
+    with place.opened_to_embed(db, embedder) as collection:
         results = collection.recall(
             query,
             session,
@@ -80,7 +80,7 @@ def search(
     if explain and query is None:
         fail("--explain draws the parts of a score, and without a query nothing is ranked", USAGE)
     query = None if query is None else standard_input(query, "query")
-    with place.opened(db, embedder) as collection:
+    with place.opened_to_embed(db, embedder) as collection:
         results = collection.search(
             query, limit, mode.value, condition, budget, session=session, user=owner, explain=explain
         )
@@ -106,7 +106,7 @@ def context(
     """Print the block to put before a message: pinned facts, the last turns, and what is recalled."""
     condition = options.mapping("--filter", filter)
     query = standard_input(query, "query")
-    with place.opened(db, embedder) as collection:
+    with place.opened_to_embed(db, embedder) as collection:
         block = collection.context(
             query,
             session,
