@@ -73,7 +73,7 @@ def test_without_a_terminal_and_without_yes_it_refuses(cli, told):
 def test_many_are_shown_by_their_number_and_the_newest(cli, told):
     shown = cli("forget", "-s", "a", "-k", "turn", "-k", "fact", "-k", "pinned", "--dry-run")
     assert shown.exit_code == 0
-    lines = shown.stderr.splitlines()
+    lines = shown.stdout.splitlines()
     assert lines[0] == "would forget 6 memories (3 turns, 2 facts, 1 pinned), among them:"
     assert [line[3:] for line in lines if line[:1].isdigit()][:2] == ["pinned", "Paris"]
 

@@ -110,6 +110,11 @@ def test_controls_are_shown_as_escapes_and_later_lines_are_indented(cli, stored)
     assert lines[1:3] == ["0. one\\x1b[2J", "   1. forged\\u202e"]
 
 
+def test_line_ends_of_windows_are_line_ends(cli, stored):
+    stored("one\r\ntwo\rthree")
+    assert cli("turns", "--any-user").stdout.splitlines()[1:3] == ["0. one", "   two\\rthree"]
+
+
 def test_a_terminal_sees_no_control_of_a_stored_text_either(stored, terminal):
     stored(HOSTILE["escapes"] + HOSTILE["every control"])
     coloured = terminal("recall", "x", "--any-user", "--anything", "--explain", NO_COLOR="", FORCE_COLOR="1")

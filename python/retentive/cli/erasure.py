@@ -129,7 +129,7 @@ def forget(
     with place.opened(db) as collection:
         found = selection.found(collection)
         if dry_run or not yes:
-            _show(found, as_json=as_json and dry_run)
+            _show(found, asked=not dry_run, as_json=as_json and dry_run)
         if dry_run:
             raise typer.Exit(0 if found.total else 1)
         if found.total and not yes:
@@ -137,13 +137,15 @@ def forget(
         _forget(collection, selection, everything=everything, as_json=as_json)
 
 
-def _show(found: Found, *, as_json: bool) -> None:
+def _show(found: Found, *, asked: bool, as_json: bool) -> None:
+    """Print what would go: on standard error before a question, which is no part of what the command says."""
     if as_json:
         newest = [records.of_result(result) for result in found.newest]
         print_json({"count": found.total, "kinds": found.counts, "newest": newest})
     elif found.total:
-        say(f"would forget {found}" + (", among them:" if found.total > len(found.newest) > 0 else ":"))
-        print_results(found.newest, counted=True, stderr=True)
+        more = ", among them:" if found.total > len(found.newest) > 0 else ":"
+        console(stderr=asked).print(f"would forget {found}{more}")
+        print_results(found.newest, counted=True, stderr=asked)
     else:
         say("nothing to forget")
 

@@ -12,7 +12,7 @@ from retentive.cli.listing import print_heading, print_results
 from retentive.cli.terminal import fail, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from retentive._collection import Collection
     from retentive._results import Result
@@ -83,12 +83,7 @@ def _print(results: Iterable[Result], *, as_json: bool) -> None:
 
 
 def _of(session: str | None, user: str | None) -> str:
-    return "".join(_named("in session", session)) + "".join(_named("of user", user))
-
-
-def _named(word: str, name: str | None) -> Iterator[str]:
-    if name is not None:
-        yield f" {word} {name}"
+    return ("" if session is None else f" in session {session}") + ("" if user is None else f" of user {user}")
 
 
 def _others(collection: Collection, owner: object) -> str:

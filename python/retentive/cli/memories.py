@@ -59,9 +59,10 @@ def remember(
     if not "".join(texts).strip():
         fail("the text is blank, expected something to remember", USAGE)
     _check(fields, texts[0])
-    with place.opened_or_made(db, embedder) as collection, bar("remembering") as progress:
+    with place.opened_or_made(db, embedder) as collection:
         if lines:
-            ids = collection.remember_many([{**fields, "text": line} for line in texts], progress=progress)
+            with bar("remembering") as progress:
+                ids = collection.remember_many([{**fields, "text": line} for line in texts], progress=progress)
         else:
             ids = [collection.remember(text, **fields)]
     for stored in ids:

@@ -44,7 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def shown(text: str) -> str:
     r"""Return a text of many lines with what a terminal would act upon as `\x1b` or `\u202e`."""
-    return _ACTS.sub(_escaped, text)
+    return _ACTS.sub(_escaped, text.replace("\r\n", "\n"))
 
 
 def shown_in_line(text: str) -> str:
