@@ -294,22 +294,18 @@ def test_constructors_and_functions_answer_or_refuse(making):
         outcome(lambda: maker(**chosen))
 
 
-texts = st.one_of(st.lists(names, max_size=3), values)
+texts = st.lists(names, max_size=3)
 
 
 @drawn(80)
 @given(texts, names)
 def test_embedders_answer_or_refuse(several, one):
-    """Text of any kind gives vectors; what is no text at all may be a TypeError of Python's own."""
     for embedder in (HashEmbedder(16), retentive.StaticEmbedder()):
         for call in (
             lambda embedder=embedder: embedder.embed_documents(several),
             lambda embedder=embedder: embedder.embed_query(one),
         ):
-            try:
-                outcome(call)
-            except (TypeError, AttributeError):
-                assert not isinstance(several, list) or not all(isinstance(text, str) for text in several)
+            outcome(call)
 
 
 WORDS = ["--into", "new.db", "old.db", "--language", "", "\ud800", "-x", "klingon"]
