@@ -50,12 +50,17 @@ def path(value: object, name: str, expected: str) -> Path:
 
 def collection_name(value: object) -> str:
     """Return a collection's name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot."""
-    if not isinstance(value, str) or not _COLLECTION_NAME.fullmatch(value):
+    if not isinstance(value, str) or not is_collection_name(value):
         raise InvalidInputError(
             f"the collection's name is {shown(value)}, expected 1 to 100 characters of A-Z a-z 0-9 _ - . without a "
             "leading dot; the folder goes into path="
         )
     return value
+
+
+def is_collection_name(value: str) -> bool:
+    """Whether a collection can have this name."""
+    return _COLLECTION_NAME.fullmatch(value) is not None
 
 
 def text(value: object, name: str = "text") -> str:

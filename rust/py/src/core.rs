@@ -5,7 +5,7 @@ use std::time::Duration;
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use retentive_core::engine::{Engine, Unembedded, request as engine};
+use retentive_core::engine::{Engine, ExportRequest, Unembedded, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Durability, Floors};
 
@@ -13,6 +13,7 @@ use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
+use crate::moving::{self, FileExtras, StagedMemory, Staging};
 use crate::packing::{Packed, pack_context};
 use crate::report::{Found, found};
 use crate::request::{Given, Many, NewVectors, models, outcome, vector};
@@ -385,6 +386,45 @@ impl Core {
 
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
         call(py, |interrupt| self.0.compact(interrupt))
+    }
+
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        vectors: bool,
+        now: i64,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        moving::export(py, &self.0, &ExportRequest { path, vectors, now }, progress.as_ref())
+    }
+
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        call(py, |interrupt| self.0.backup(&path, interrupt))
+    }
+
+    fn has_models(&self, py: Python<'_>, models: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<bool> {
+        let models = self::models(models)?;
+        call(py, |interrupt| self.0.has_models(&models, interrupt))
+    }
+
+    fn stage(&self, py: Python<'_>) -> PyResult<Staging> {
+        call(py, |_| self.0.stage()).map(Staging::new)
+    }
+
+    fn add_staged(&self, py: Python<'_>, staging: &Staging, memories: Many<StagedMemory>) -> PyResult<()> {
+        staging.add(py, &self.0, memories)
+    }
+
+    fn import_staged(
+        &self,
+        py: Python<'_>,
+        staging: &Staging,
+        on_conflict: &str,
+        extras: Given<FileExtras>,
+        now: i64,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        staging.import(py, &self.0, on_conflict, extras.0, now)
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

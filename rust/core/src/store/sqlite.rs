@@ -161,7 +161,7 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
 }
 
 /// A URI takes every path as it is: `file:x`, `:memory:` and `a?b` are names of files here.
-fn uri(path: &Path, access: Access) -> Result<String> {
+pub(super) fn uri(path: &Path, access: Access) -> Result<String> {
     let mut uri = String::from("file://");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {

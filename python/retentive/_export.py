@@ -1,0 +1,54 @@
+"""Writing a collection into a file: as lines, or as a copy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retentive import _clock, _steps, _validate
+from retentive._errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from retentive._bulk import Progress
+    from retentive._engine import Engine
+
+SUFFIX = ".db"
+
+
+def export(engine: Engine, path: object, vectors: bool, progress: Progress | None) -> int:
+    """Write all that has not expired; see `Collection.export`."""
+    _validate.callable_or_none("progress", progress)
+    _steps.plain("progress", progress)
+    with_vectors = _validate.boolean("vectors", vectors)
+    written = engine.core.export(file(path), with_vectors, _clock.now(), progress)
+    if progress is not None:
+        progress(written, written)
+    return written
+
+
+def backup(engine: Engine, name: str, path: object) -> Path:
+    """Copy the collection's file; see `Collection.backup`."""
+    target = file(path)
+    if target.is_dir():
+        target = target / f"{name}{SUFFIX}"
+    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
+        raise InvalidInputError(
+            f"path is {_validate.shown(str(path))}, expected a file like 'chat.db', which Collection('chat', "
+            "path=folder) opens, or a folder that exists"
+        )
+    engine.core.backup(target)
+    return target
+
+
+def file(path: object) -> Path:
+    """Return a file's absolute path; of a link, what it leads to."""
+    try:
+        name = os.fspath(path)  # type: ignore[call-overload]
+    except TypeError:
+        name = None
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise InvalidInputError(f"path is {_validate.shown(path)}, expected the path of a file")
+    _validate.utf8_size(name, "path")
+    absolute = Path(name).absolute()
+    return absolute.resolve() if absolute.is_symlink() else absolute
