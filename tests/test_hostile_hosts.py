@@ -38,6 +38,7 @@ from retentive.tokens import estimate_tokens
 
 pytestmark = [
     pytest.mark.soak,
+    pytest.mark.usefixtures("in_a_folder_of_its_own"),
     pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),
 ]
 
