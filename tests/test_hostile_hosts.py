@@ -79,7 +79,7 @@ def test_every_public_method_is_called_with_any_arguments():
 # ---- ConversationMemory and the twins
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(MEMORY_METHODS))
 def test_a_memory_of_ones_own_answers_or_refuses(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -90,7 +90,7 @@ def test_a_memory_of_ones_own_answers_or_refuses(counted, sequence):
         check_usable(db)
 
 
-@drawn(60)
+@drawn(30)
 @given(calls())
 def test_the_async_twins_answer_or_refuse(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -184,7 +184,7 @@ class Dotted:
         return getattr(getattr(self.owner, part) if part else self.owner, method)
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(HOSTED, NEEDED))
 def test_an_assistant_answers_or_refuses(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -196,7 +196,7 @@ def test_an_assistant_answers_or_refuses(counted, sequence):
         check_usable(db)
 
 
-@drawn(40)
+@drawn(30)
 @given(openings())
 def test_an_assistant_opens_or_refuses(chosen):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
@@ -227,7 +227,7 @@ AGENT = {
 }
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(AGENT, {"add": {"messages"}, "remember": {"fact"}}), st.sampled_from(["window", "vector", "both"]))
 def test_agents_memories_answer_or_refuse(counted, sequence, which):
     counted(hostile_calls=len(sequence))
@@ -286,7 +286,7 @@ def makings(draw):
     return maker, draw(arguments(fields, required))
 
 
-@drawn(300)
+@drawn(200)
 @given(makings())
 def test_constructors_and_functions_answer_or_refuse(making):
     maker, chosen = making
@@ -298,7 +298,7 @@ def test_constructors_and_functions_answer_or_refuse(making):
 texts = st.lists(names, max_size=3)
 
 
-@drawn(80)
+@drawn(30)
 @given(texts, names)
 def test_embedders_answer_or_refuse(several, one):
     for embedder in (HashEmbedder(16), retentive.StaticEmbedder()):
