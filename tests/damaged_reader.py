@@ -250,6 +250,7 @@ class Reader:
 
     def says(self, what, *more):
         self.wrong.append([self.task, what, repr(more)[:600]])
+        tell(f"wrong {json.dumps(self.wrong[-1])}")
 
     def tried(self, call):
         """The answer, or None for a typed error that names the file."""
