@@ -59,6 +59,14 @@ def bge_folder(shared: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def in_a_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is written under a relative path lands in no folder of anybody's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("own"))
+        yield
+
+
 @pytest.fixture
 def root() -> Path:
     """The repository."""

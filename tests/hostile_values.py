@@ -98,6 +98,9 @@ vectors = st.one_of(
 kinds = st.one_of(st.lists(st.sampled_from(["turn", "fact", "pinned"]), max_size=3), values)
 ids = st.one_of(st.lists(strings, max_size=3), values)
 
+# Of files in the folder that the test stands in, and of none.
+FILES = ["lines", "copy.db", ".", "", "\0", "\ud800", "none/lines", "x" * 300, "/dev/null/x"]
+moved = st.one_of(junk, numbers, st.sampled_from(FILES))
 names = st.one_of(strings, st.just(70_000).map(lambda length: "a" * length))
 TEXT = {"text": names, "session": names, "user": names}
 MEMORY = TEXT | {"role": strings, "turn": numbers, "timestamp": times, "pinned": numbers, "kind": strings}
@@ -154,6 +157,9 @@ METHODS = {
     "warmup": {},
     "calibration": {},
     "reembed": {"embedder": values},
+    "export": {"path": moved, "vectors": numbers},
+    "import_": {"path": moved, "on_conflict": strings},
+    "backup": {"path": moved},
 }
 # What they stored before the error stays, and the error says how much: batches, and items that a judge must see.
 STEPWISE = {"consolidate", "remember_many", "add", "reembed"}
@@ -174,6 +180,9 @@ REQUIRED = {
     "similar": {"id"},
     "delete": {"ids"},
     "reembed": {"embedder"},
+    "export": {"path"},
+    "import_": {"path"},
+    "backup": {"path"},
 }
 SETTINGS = {
     "half_life_days": numbers,

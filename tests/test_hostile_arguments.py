@@ -10,11 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile_values import arguments, called, calls, drawn, junk, new_settings, numbers, outcome, strings, values
+from hostile_values import (
+    arguments,
+    called,
+    calls,
+    drawn,
+    junk,
+    new_settings,
+    numbers,
+    outcome,
+    strings,
+    values,
+)
 from retentive import ANY, Collection, ConversationMemory, HashEmbedder, InvalidInputError
 
 # A long string that is drawn has a long repr, of which hypothesis warns.
-pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),
+    pytest.mark.usefixtures("in_a_folder_of_its_own"),
+]
 
 
 @st.composite

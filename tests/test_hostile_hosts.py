@@ -38,6 +38,7 @@ from retentive.tokens import estimate_tokens
 
 pytestmark = [
     pytest.mark.soak,
+    pytest.mark.usefixtures("in_a_folder_of_its_own"),
     pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),
 ]
 
@@ -78,7 +79,7 @@ def test_every_public_method_is_called_with_any_arguments():
 # ---- ConversationMemory and the twins
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(MEMORY_METHODS))
 def test_a_memory_of_ones_own_answers_or_refuses(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -89,7 +90,7 @@ def test_a_memory_of_ones_own_answers_or_refuses(counted, sequence):
         check_usable(db)
 
 
-@drawn(60)
+@drawn(30)
 @given(calls())
 def test_the_async_twins_answer_or_refuse(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -183,7 +184,7 @@ class Dotted:
         return getattr(getattr(self.owner, part) if part else self.owner, method)
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(HOSTED, NEEDED))
 def test_an_assistant_answers_or_refuses(counted, sequence):
     counted(hostile_calls=len(sequence))
@@ -195,7 +196,7 @@ def test_an_assistant_answers_or_refuses(counted, sequence):
         check_usable(db)
 
 
-@drawn(40)
+@drawn(30)
 @given(openings())
 def test_an_assistant_opens_or_refuses(chosen):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
@@ -226,7 +227,7 @@ AGENT = {
 }
 
 
-@drawn(60)
+@drawn(30)
 @given(calls(AGENT, {"add": {"messages"}, "remember": {"fact"}}), st.sampled_from(["window", "vector", "both"]))
 def test_agents_memories_answer_or_refuse(counted, sequence, which):
     counted(hostile_calls=len(sequence))
@@ -285,7 +286,7 @@ def makings(draw):
     return maker, draw(arguments(fields, required))
 
 
-@drawn(300)
+@drawn(200)
 @given(makings())
 def test_constructors_and_functions_answer_or_refuse(making):
     maker, chosen = making
@@ -294,22 +295,18 @@ def test_constructors_and_functions_answer_or_refuse(making):
         outcome(lambda: maker(**chosen))
 
 
-texts = st.one_of(st.lists(names, max_size=3), values)
+texts = st.lists(names, max_size=3)
 
 
-@drawn(80)
+@drawn(30)
 @given(texts, names)
 def test_embedders_answer_or_refuse(several, one):
-    """Text of any kind gives vectors; what is no text at all may be a TypeError of Python's own."""
     for embedder in (HashEmbedder(16), retentive.StaticEmbedder()):
         for call in (
             lambda embedder=embedder: embedder.embed_documents(several),
             lambda embedder=embedder: embedder.embed_query(one),
         ):
-            try:
-                outcome(call)
-            except (TypeError, AttributeError):
-                assert not isinstance(several, list) or not all(isinstance(text, str) for text in several)
+            outcome(call)
 
 
 WORDS = ["--into", "new.db", "old.db", "--language", "", "\ud800", "-x", "klingon"]

@@ -89,7 +89,7 @@ def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> St
         verdicts = _listed(returned)
     except ConfigurationError:
         raise  # an async judge in a blocking method: not for `on_judge_error`
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the cause of what is raised
         cause = _steps.raised_by_callable(error)
         raise JudgeError(f"the judge {name} raised {type(cause).__name__}") from cause
     if verdicts is None:

@@ -41,12 +41,11 @@ def path(value: object, name: str, expected: str) -> Path:
     """Return a path that the system can be asked for; `expected` says in words what it is of."""
     try:
         given = os.fspath(value)  # type: ignore[call-overload]
-        named = isinstance(given, str) and given != "" and b"\0" not in os.fsencode(given)
+        if isinstance(given, str) and given and b"\0" not in os.fsencode(given):
+            return Path(given)
     except (TypeError, UnicodeEncodeError):  # no path at all; half a surrogate pair
-        named = False
-    if not named:
-        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
-    return Path(given)
+        pass
+    raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
 
 
 def collection_name(value: object) -> str:

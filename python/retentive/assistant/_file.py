@@ -7,7 +7,6 @@ import json
 import os
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ from retentive._errors import InvalidInputError, RetentiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 REQUIRED = ("role", "content", "timestamp")
 FIELDS = (*REQUIRED, "image_path")

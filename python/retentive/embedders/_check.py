@@ -133,7 +133,7 @@ def _call(source: str, function: Callable[..., Any], argument: object) -> Steps[
         return (yield from called(source, function, argument))
     except RetentiveError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the cause of what is raised
         cause = raised_by_callable(error)
         raise EmbedderError(f"{source} raised {type(cause).__name__}: {cause}") from cause
 

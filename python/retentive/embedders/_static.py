@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retentive import _fork
 from retentive._give_way import giving_way
+from retentive.embedders._tokens import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +121,7 @@ class _Runs(dict[str, tuple[int, ...]]):
         self._tokenizer = tokenizer
 
     def __missing__(self, run: str) -> tuple[int, ...]:
-        ids = tuple(self._tokenizer.encode(run, add_special_tokens=False).ids)
+        ids = tuple(encoded(self._tokenizer, run).ids)
         if len(run) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED_RUNS:
                 self.clear()
@@ -156,7 +157,7 @@ class _Model:
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         for run in _RUN.finditer(text):
-            encoding = self._tokenizer.encode(run.group(), add_special_tokens=False)
+            encoding = encoded(self._tokenizer, run.group())
             ids += encoding.ids
             spans += [(run.start() + start, run.start() + end) for start, end in encoding.offsets]
         if not ids:
