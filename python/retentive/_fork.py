@@ -14,8 +14,8 @@ import time
 
 # What is imported when needed.
 _PACKAGES = frozenset({"asyncio", "huggingface_hub", "numpy", "onnxruntime", "retentive", "tokenizers"})
-# Whoever waits for the interpreter while this thread sleeps gets it, and asks for it again only after 5 ms: a look at the
-# modules and the fork after it are not cut in two.
+# Whoever waits for the interpreter while this thread sleeps gets it, and asks for it again only after 5 ms: a look at
+# the modules and the fork after it are not cut in two.
 _MOMENT_S = 0.000001
 
 
@@ -34,7 +34,7 @@ def wait_for_imports() -> None:
 
 
 def _under_way() -> set[str]:
-    """Return the modules whose locks are held. Only the import system knows: one that is looked for is nowhere else yet."""
+    """Return the modules whose locks are held. Only the import system knows of those that it is still looking for."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     return {name for name in tuple(locks) if name.partition(".")[0] in _PACKAGES}
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A thread that waits asks for the interpreter only after 5 ms (`sys.setswitchinterval`), and a read waits several times.
+# A thread that waits asks for the interpreter only after 5 ms (`sys.setswitchinterval`); a read waits several times.
 LONGEST_HELD_S = 0.0005
 # Whoever gives up the interpreter and takes it at once has it again before another thread has woken up.
 PAUSE_S = 0.00001
