@@ -76,6 +76,8 @@ def main() -> int:
     nocapture = ["--", "--nocapture"]
     soak.run("kill loop", [*pytest, "tests/test_crash.py"], RETENTIVE_SOAK_ROUNDS=rounds)
     soak.run("sequences of calls", [*pytest, "--timeout=1800", "tests/test_model.py"], RETENTIVE_SOAK=sequences)
+    soak.run("forks", [*pytest, "tests/test_fork.py"], RETENTIVE_SOAK="1")
+    soak.run("reader beside writer", [*pytest, "tests/test_latency.py"], RETENTIVE_SOAK="1")
     core = ["--package", "retentive-core", "--test"]
     soak.run("failing disk", [*cargo, *core, "disk_faults", *nocapture], RETENTIVE_SOAK="1")
     soak.run("fuzz corpus", [*cargo, "--test", "corpus", *nocapture], FUZZ)

@@ -104,12 +104,7 @@ tell(bad, failed, turns == list(range(2 * count + 1)) or turns, db.verify().prob
     counted(forks=FORKED)
 
 
-@pytest.mark.soak
-def test_four_threads_fork_at_once_beside_the_static_model_and_two_loops(run, counted):
-    """Each child writes, reads, and awaits the twins with threads of its own; the parent's twins go on."""
-    told = run(
-        FORKS
-        + """
+FORKING_THREADS = """
 import asyncio, threading
 each = int(sys.argv[2])
 db = Collection("static", path=folder, durability="normal")
@@ -165,10 +160,13 @@ children = [turn.turn for turn in db.turns("children")]
 loops = [[turn.turn for turn in db.turns(name)] for name in ("one loop", "another loop")]
 tell(bad, failed, children == list(range(4 * each * 3)), [turns == list(range(len(turns))) for turns in loops])
 tell(len(db.turns("s")), db.verify().problems)
-""",
-        FORKED // 4,
-        seconds=SECONDS,
-    )
+"""
+
+
+@pytest.mark.soak
+def test_four_threads_fork_at_once_beside_the_static_model_and_two_loops(run, counted):
+    """Each child writes, reads, and awaits the twins with threads of its own; the parent's twins go on."""
+    told = run(FORKS + FORKING_THREADS, FORKED // 4, seconds=SECONDS)
     assert told == ["[] [] True [True, True]", f"{FORKED} ()"]
     counted(forks=FORKED)
 
