@@ -152,6 +152,7 @@ class AsDictionary(RuleBasedStateMachine):
         chain = self.handles[handle].history(id)
         tip, holder = self.rows[chain[-1].id], None
         made = self.call(handle, "feedback", id=id, outcome="corrected", correction=text)
+        self.rows[id].feedback += 1
         if tip.key is not None:
             holder = self.holder(tip.session, tip.key)
         if made in self.rows:
@@ -162,7 +163,6 @@ class AsDictionary(RuleBasedStateMachine):
             if older is not None:
                 older.live = False
         kind = "pinned" if tip.kind == "pinned" else "fact"
-        tip.feedback += 1
         self.rows[made] = Row(text, tip.session, kind, tip.key)
         assert [row.id for row in self.handles[1 - handle].history(id)][-1] == made
 
