@@ -110,6 +110,7 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
     thirds, erased = size("THIRDS", 20), ("memories_erased",)
     yield tests("erasure", "test_erasure*.py", counts=erased, limit_s=900 + 60 * thirds, THIRDS=thirds)
     yield tests("forks", "test_fork.py", counts=("forks",), limit_s=1_800)
+    yield tests("reader beside writer", "test_latency.py", counts=("reads_checked",), limit_s=1_800)
     yield cargo("fuzz corpus", "--test", "corpus", counts=("fuzz_inputs",), folder=FUZZ)
     yield from fuzz_parts(seed, float(sizes.get("RETENTIVE_FUZZ_SECONDS", "60")))
 

@@ -157,6 +157,7 @@ def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]
             told, error = child.communicate()
             error += "\nhangs"
         assert child.returncode == 0, f"{child.returncode}: {told}{error}"
+        sys.stderr.write(error)  # shown where the test fails
         return told.splitlines()
 
     return run

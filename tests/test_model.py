@@ -152,6 +152,7 @@ class AsDictionary(RuleBasedStateMachine):
         chain = self.handles[handle].history(id)
         tip, holder = self.rows[chain[-1].id], None
         made = self.call(handle, "feedback", id=id, outcome="corrected", correction=text)
+        self.rows[id].feedback += 1
         if tip.key is not None:
             holder = self.holder(tip.session, tip.key)
         if made in self.rows:
@@ -162,7 +163,6 @@ class AsDictionary(RuleBasedStateMachine):
             if older is not None:
                 older.live = False
         kind = "pinned" if tip.kind == "pinned" else "fact"
-        tip.feedback += 1
         self.rows[made] = Row(text, tip.session, kind, tip.key)
         assert [row.id for row in self.handles[1 - handle].history(id)][-1] == made
 
@@ -300,8 +300,8 @@ def test_any_sequence_of_calls_answers_as_a_dictionary(tmp_path, counted):
 
 STRESS = """
 import threading
-me, threads, each = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-failed = []
+me, threads, each, target = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+failed, corrections = [], []
 while not os.path.exists(f"{folder}/go"):
     pass
 db = opened(durability="normal")
@@ -310,7 +310,12 @@ def work(number):
     mine = []
     try:
         for i in range(each):
-            if i % 5 == 4:
+            if i % 10 == 9:
+                try:
+                    corrections.append(db.feedback(target, "corrected", correction=f"{label} corrects {i}"))
+                except ConflictError:
+                    pass
+            elif i % 5 == 4:
                 db.delete([mine.pop()])
             elif i % 5 == 3:
                 turns = [turn.turn for turn in db.turns("all")]
@@ -329,28 +334,36 @@ workers = [threading.Thread(target=work, args=(number,)) for number in range(thr
 db.close()
 tell(*failed or ["done"])
 tell(*kept)
+tell(*corrections)
 """
 
 
-def test_eight_processes_of_four_threads_lose_nothing_and_mix_nothing(start, tmp_path, embedder, counted):
-    """32 threads in all, each with a fixed number of operations."""
+def test_32_threads_and_8_processes_lose_nothing_and_mix_nothing(start, tmp_path, embedder, counted):
+    """A process of 32 threads beside 8 of two each; every thread has a fixed number of operations."""
     each = 200 if SOAK else 20
-    children = [start(STRESS, number, 4, each) for number in range(8)]
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        target = db.remember("what all of them correct", session="corrected", kind="fact")
+    threads = [32, *[2] * 8]
+    children = [start(STRESS, number, count, each, target) for number, count in enumerate(threads)]
     (tmp_path / "go").touch()
-    kept = []
+    kept, corrections = [], []
     for child in children:
         told, error = child.communicate(timeout=280)
-        first, ids = told.splitlines()
+        first, ids, made = told.splitlines()
         assert (child.returncode, first) == (0, "done"), error
         kept += ids.split()
+        corrections += made.split()
     with Collection("test", path=tmp_path, embedder=embedder) as db:
-        assert db.count() == len(kept) == len(db.get(kept))
+        assert db.count() == len(db.get([*kept, *corrections, target])) == len(kept) + len(corrections) + 1
         numbers = [turn.turn for turn in db.turns("all")]
         assert numbers == sorted(set(numbers))
-        for session in db.sessions():
-            assert session == "all" or all(turn.text.startswith(f"{session} says") for turn in db.turns(session))
+        for session in set(db.sessions()) - {"all", "corrected"}:
+            assert all(turn.text.startswith(f"{session} says") for turn in db.turns(session))
+        chain = db.history(target)
+        assert sorted(row.id for row in chain) == sorted([target, *corrections])
+        assert [row.superseded_by for row in chain] == [*[row.id for row in chain[1:]], None]
         assert db.verify().ok
-    counted(operations_compared=8 * 4 * each)
+    counted(operations_compared=sum(threads) * each)
 
 
 CORRECT = """

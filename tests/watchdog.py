@@ -1,7 +1,7 @@
 """A test that hangs ends the run with the stacks of all threads, also where no signal handler runs any more.
 
-`pytest-timeout` fails a test that takes too long, by a handler that Python runs between two bytecodes. A thread that stands
-still in native code, or that holds the interpreter there, never comes to that. Python's own watchdog is a thread of C.
+`pytest-timeout` fails a test that takes too long, by a handler that Python runs between two bytecodes. A thread that
+stands still in native code, or that holds the interpreter there, never comes to that. Python's watchdog is a C thread.
 """
 
 import faulthandler

@@ -146,10 +146,8 @@ class _Model:
     def embed(self, texts: Iterable[str]) -> Floats:
         import numpy as np
 
-        sums = np.array([self._sum(self._ids(text)) for text in giving_way(texts)], np.float32).reshape(
-            -1, self._rows.shape[1]
-        )
-        return self._directions(sums)
+        sums = [self._sum(self._ids(text)) for text in giving_way(texts)]
+        return self._directions(np.array(sums, np.float32).reshape(-1, self._rows.shape[1]))
 
     def query_terms(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
         import numpy as np
