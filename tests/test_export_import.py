@@ -182,6 +182,18 @@ def test_export_refuses_the_collections_own_files(db, tmp_path):
     assert db.verify().ok
 
 
+def test_export_replaces_no_collection(db, tmp_path, embedder):
+    db.remember("hello", session="s")
+    with Collection("other", path=tmp_path, embedder=embedder) as other:
+        other.remember("mine", session="s")
+        with pytest.raises(InvalidInputError, match="own file"):
+            db.export(other.path)
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(InvalidInputError, match="own file"):
+        db.export(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
+
+
 def test_export_is_of_one_moment_while_others_write(db, tmp_path):
     db.remember_many([{"text": f"number {n}", "session": "many"} for n in range(3_000)])
     written = []
