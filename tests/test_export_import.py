@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -180,6 +182,45 @@ def test_export_refuses_the_collections_own_files(db, tmp_path):
         with pytest.raises(InvalidInputError, match="own file"):
             db.import_(own)
     assert db.verify().ok
+
+
+FULL = """
+import resource, signal, sys
+from retentive import Collection, FullError, HashEmbedder
+db = Collection("test", path=sys.argv[1], embedder=HashEmbedder(64))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # no file may become larger: a disk without room
+for write in (lambda: db.export(sys.argv[2] + "/x.jsonl"), lambda: db.backup(sys.argv[2])):
+    try:
+        write()
+    except FullError as error:
+        assert sys.argv[2] in str(error), error
+        print("full")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_full_disk_is_an_error_that_leaves_no_file(db, tmp_path):
+    db.remember_many([{"text": f"number {n} of many", "session": "many"} for n in range(2_000)])
+    folder = tmp_path / "out"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path), str(folder)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["full", "full"]
+    assert list(folder.iterdir()) == []
+
+
+def test_export_replaces_no_collection(db, tmp_path, embedder):
+    db.remember("hello", session="s")
+    with Collection("other", path=tmp_path, embedder=embedder) as other:
+        other.remember("mine", session="s")
+        with pytest.raises(InvalidInputError, match="own file"):
+            db.export(other.path)
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(InvalidInputError, match="own file"):
+        db.export(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
 
 
 def test_export_is_of_one_moment_while_others_write(db, tmp_path):

@@ -2,16 +2,20 @@
 
 import contextlib
 import json
+import os
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retentive import ANY, Collection, ConflictError, HashEmbedder, InvalidInputError, RetentiveError, VersionError
 
-# `cs`: what JSON and files find hard is in there too - controls, quotes, line separators, astral planes.
+SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+
+# What JSON and files find hard is in there too - controls, quotes, line separators, astral planes.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not text.isspace()
 )
@@ -79,7 +83,8 @@ def done(db, steps):
     return ids
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.soak
+@settings(max_examples=2_000 if SOAK else 25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEPS, max_size=14), st.booleans())
 def test_export_import_export_is_the_same_bytes(steps, vectors):
     with (
@@ -98,7 +103,8 @@ def test_export_import_export_is_the_same_bytes(steps, vectors):
         assert told(source) == told(target)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.soak
+@settings(max_examples=1_000 if SOAK else 12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEPS, max_size=10), st.lists(STEPS, max_size=10), st.sampled_from(["skip", "replace"]))
 def test_importing_into_what_has_something_keeps_the_collection_whole(here, there, on_conflict):
     """Two collections that have a part of their memories in common, and each its own."""
@@ -174,7 +180,8 @@ FILES = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.soak
+@settings(max_examples=10_000 if SOAK else 50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(FILES, st.integers(0, 300), st.integers(0, 255))
 def test_any_bytes_are_read_whole_or_refused_whole(content, place, byte):
     damaged = bytearray(content)

@@ -75,6 +75,11 @@ def test_openai_messages_may_be_loaded_already(whole):
     assert {item["session"] for item in openai_messages(whole, session="u42")} == {"u42"}
 
 
+def test_openai_conversation_in_a_file_is_one_session(tmp_path):
+    file = saved(tmp_path, "conversation.json", {"messages": OPENAI})
+    assert {item["session"] for item in openai_messages(file, session="u42")} == {"u42"}
+
+
 def test_openai_training_files_have_a_conversation_a_line(db, tmp_path):
     rows = [{"messages": OPENAI[:2]}, {"id": "own", "messages": OPENAI[3:5]}, {"messages": OPENAI[:1]}]
     db.remember_many(openai_messages(saved(tmp_path, "training.jsonl", rows), session="t"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from retentive._engine import Engine
 
 SUFFIX = ".db"
+COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
 
 
 def export(engine: Engine, path: object, vectors: bool, progress: Progress | None) -> int:
@@ -21,10 +22,22 @@ def export(engine: Engine, path: object, vectors: bool, progress: Progress | Non
     _validate.callable_or_none("progress", progress)
     _steps.plain("progress", progress)
     with_vectors = _validate.boolean("vectors", vectors)
-    written = engine.core.export(file(path), with_vectors, _clock.now(), progress)
+    target = file(path)
+    _refuse_collection(target)
+    written = engine.core.export(target, with_vectors, _clock.now(), progress)
     if progress is not None:
         progress(written, written)
     return written
+
+
+def _refuse_collection(target: Path) -> None:
+    """Refuse to write over a file that is, or may be, somebody's collection."""
+    is_open = any(os.path.lexists(f"{target}{suffix}") for suffix in COMPANIONS)
+    if is_open or (target.suffix == SUFFIX and target.exists()):
+        raise InvalidInputError(
+            f"path is {_validate.shown(str(target))}, a collection's own file by its name, or an open database; "
+            "export() writes lines: name a file like 'chat.jsonl', or call backup() for a copy"
+        )
 
 
 def backup(engine: Engine, name: str, path: object) -> Path:

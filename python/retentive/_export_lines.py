@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from retentive import _calibration, _validate
 from retentive._errors import InvalidInputError, VersionError
+from retentive._export import COMPANIONS
 from retentive._export_fields import FIELDS, Fields, floats, stored
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 FORMAT = "retentive-export"
 VERSION = 1
 LONGEST_LINE = 1 << 28  # bytes: the largest text and metadata, escaped, with the vectors of all parts, are less
-COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
 
 _HEADER = frozenset({"format", "version", "collection", "language", "memories", "models", "vectors", "calibration"})
 _UNUSED = frozenset({"next_turn", "user", "session"})

@@ -8,7 +8,7 @@ from typing import Any
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
-from retentive.importers._source import Source, mapping, rows, sequence
+from retentive.importers._source import Source, loaded, mapping, rows, sequence
 
 ROLES = {"function": "tool"}
 _CONVERSATION = "messages"
@@ -41,8 +41,9 @@ def openai_messages(
 
 
 def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
-    single = isinstance(source, Mapping)
-    for index, row in enumerate(rows(source)):
+    values = loaded(source)
+    single = isinstance(values, Mapping)
+    for index, row in enumerate(rows(values)):
         found = mapping(as_mapping(row), f"messages[{index}]")
         if _CONVERSATION in found and "role" not in found:
             own = session if single else str(found.get("id") or f"{session}-{index}")

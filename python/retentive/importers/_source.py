@@ -26,17 +26,20 @@ def rows(source: Source, *inside: str) -> Iterator[Any]:
         InvalidInputError: not JSON, or no rows.
         OSError: the file cannot be read.
     """
-    loaded = _loaded(source) if isinstance(source, str | os.PathLike) else source
-    if isinstance(loaded, Mapping):
-        found = next((loaded[name] for name in inside if isinstance(loaded.get(name), list)), None)
-        yield from [loaded] if found is None else found
-    elif isinstance(loaded, bytes) or not isinstance(loaded, Iterable):
-        raise InvalidInputError(f"source is {_validate.shown(loaded)}, expected a path, a list or a dict")
+    values = loaded(source)
+    if isinstance(values, Mapping):
+        found = next((values[name] for name in inside if isinstance(values.get(name), list)), None)
+        yield from [values] if found is None else found
+    elif isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"source is {_validate.shown(values)}, expected a path, a list or a dict")
     else:
-        yield from loaded
+        yield from values
 
 
-def _loaded(source: str | os.PathLike[str]) -> Any:
+def loaded(source: Source) -> Any:
+    """Return what is in a file, where the source is a path; else the source."""
+    if not isinstance(source, str | os.PathLike):
+        return source
     path = file(source)
     if path.suffix.lower() in _LINES:
         return _lines(path)

@@ -109,7 +109,7 @@ fn sync_folder(path: &Path) {
 /// An error of the operating system about this path; a full disk is one of the store's.
 pub(super) fn os_error(path: &Path, error: &io::Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => fault::full(path),
+        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => fault::full(path),
         Some(errno) => fault::io(path, errno),
         None => fault::store(path, error.to_string()),
     }
