@@ -108,7 +108,7 @@ def discard_output() -> None:
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
         for stream in (sys.stdout, sys.stderr):
             if not _is_open(stream):
-                _replace(stream, nowhere.fileno())
+                _redirect(stream, nowhere.fileno())
 
 
 def _is_open(stream: TextIO) -> bool:
@@ -119,7 +119,7 @@ def _is_open(stream: TextIO) -> bool:
     return True
 
 
-def _replace(stream: TextIO, descriptor: int) -> None:
+def _redirect(stream: TextIO, descriptor: int) -> None:
     try:
         os.dup2(descriptor, stream.fileno())
     except io.UnsupportedOperation:  # in memory: nobody reads it through a pipe
