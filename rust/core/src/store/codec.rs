@@ -171,7 +171,9 @@ pub(super) fn decode_names(blob: &[u8], scope: i64) -> Option<NamesBlob> {
         0 => Some(None),
         length => Some(Some(input.utf8(usize::try_from(length - 1).ok()?)?.to_owned())),
     };
-    Some(NamesBlob { user: name()?, session: name()? })
+    let names = NamesBlob { user: name()?, session: name()? };
+    // The head of a content of the same number has the same seed; it goes on behind what could be names.
+    input.0.is_empty().then_some(names)
 }
 
 pub(super) fn encode_floats(floats: &[f32], seed: u64) -> Vec<u8> {
