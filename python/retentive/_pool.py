@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor  # at once: a fork in the middle of this import leaves locks behind
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from retentive._errors import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +27,9 @@ class Pool:
     """
 
     def __init__(self, name: str) -> None:
+        # Before there are threads that fork: it registers handlers, which must not come in the middle of a fork.
+        import concurrent.futures.thread  # noqa: F401
+
         self._name = name
         self._closed = False
         self._executors: dict[int, ThreadPoolExecutor] = {}  # by process id
@@ -78,4 +80,6 @@ class Pool:
 
 
 def _executor(name: str, threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads, thread_name_prefix=f"retentive-{name}")
