@@ -108,13 +108,13 @@ def deny() -> list[str]:
         return []
     failed: list[str] = []
     for manifest in ("Cargo.toml", "rust/fuzz/Cargo.toml"):
-        command = ["cargo", "deny", "--offline", "--locked", "--manifest-path", manifest, "check"]
-        command += ["--config", str(ROOT / "deny.toml"), "licenses", "sources", "bans"]
+        command = ["cargo", "deny", "--offline", "--locked", "--manifest-path", manifest]
+        command += ["--config", str(ROOT / "deny.toml"), "check", "licenses", "sources", "bans"]
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if ran.returncode:
             failed.append(f"cargo deny, {manifest}:\n{ran.stdout}{ran.stderr}")
         else:
-            print(f"cargo deny, {manifest}: {(ran.stdout + ran.stderr).strip().splitlines()[-1]}")
+            print(f"cargo deny, {manifest}: {ran.stdout.strip()}")
     return failed
 
 

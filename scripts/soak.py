@@ -78,9 +78,10 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
     def size(name: str, default: int) -> int:
         return int(sizes.get(f"RETENTIVE_SOAK_{name}", default))
 
-    def tests(name: str, *files: str, counts: tuple[str, ...], limit_s: float, **environment: int) -> Part:
+    def tests(name: str, *patterns: str, counts: tuple[str, ...], limit_s: float, **environment: int) -> Part:
+        files = sorted(f"tests/{path.name}" for pattern in patterns for path in TESTS.glob(pattern))
         command = [sys.executable, "-P", "-m", "pytest", "-q", "-s", f"--timeout={limit_s:.0f}"]
-        command += [f"--hypothesis-seed={seed}", *(f"tests/{file}" for file in files)]
+        command += [f"--hypothesis-seed={seed}", *files]
         sized = {f"RETENTIVE_SOAK_{key}": str(value) for key, value in environment.items()}
         seeded = {"RETENTIVE_SOAK": "1", "RETENTIVE_SOAK_SEED": str(seed)}
         return Part(name, command, counts, limit_s + 60, environment=seeded | sized)
@@ -89,34 +90,27 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
         command = ["cargo", "test", "--locked", *arguments, "--", "--nocapture"]
         return Part(name, command, counts, 3_600, folder, {"RETENTIVE_SOAK": "1"})
 
-    reads, rounds = size("READS", 1_000_000), size("ROUNDS", 1_000)
-    sequences, calls, thirds = size("SEQUENCES", 400), size("ARGUMENTS", 4_000), size("THIRDS", 20)
-    yield tests(
-        "isolation", "test_isolation_reads.py", counts=("reads_checked",), limit_s=900 + reads / 200, READS=reads
-    )
+    damaged, odd = ("damaged_files",), ("test_damage*.py", "test_odd_files.py")
+    yield tests("damage", *odd, counts=damaged, limit_s=10_800)
+    yield tests("repair", "test_repair.py", counts=damaged, limit_s=5_400)
+    reads = size("READS", 1_000_000)
+    isolation, checked = "test_isolation_reads.py", ("reads_checked",)
+    yield tests("isolation", isolation, counts=checked, limit_s=900 + reads / 200, READS=reads)
+    rounds = size("ROUNDS", 1_000)
     yield tests("kill loop", "test_crash.py", counts=("rounds", "kills"), limit_s=600 + 5 * rounds, ROUNDS=rounds)
-    damage = sorted(path.name for pattern in ("test_damage*.py", "test_repair*.py") for path in TESTS.glob(pattern))
-    yield tests("damage", *damage, counts=("damaged_files",), limit_s=5_400)
+    calls, hostile = size("ARGUMENTS", 4_000), "test_hostile_*.py"
     yield tests("hostile texts", "test_block_layout.py", counts=("hostile_texts",), limit_s=3_600, TEXTS=calls)
-    arguments = ("test_hostile_arguments.py",)
-    yield tests("hostile arguments", *arguments, counts=("hostile_calls",), limit_s=600 + calls, ARGUMENTS=calls)
+    yield tests("hostile arguments", hostile, counts=("hostile_calls",), limit_s=3_600 + calls, ARGUMENTS=calls)
+    sequences, compared = size("SEQUENCES", 400), ("operations_compared",)
     yield tests(
-        "sequences of calls",
-        "test_model.py",
-        counts=("operations_compared",),
-        limit_s=900 + 5 * sequences,
-        SEQUENCES=sequences,
+        "sequences of calls", "test_model.py", counts=compared, limit_s=900 + 5 * sequences, SEQUENCES=sequences
     )
-    yield cargo(
-        "failing disk",
-        *("--release", "--package", "retentive-core", "--test", "disk_faults"),
-        counts=("faults_injected", "power_cuts"),
-    )
-    thirds_file = ("test_erasure_thirds.py",)
-    yield tests(
-        "erasure of thirds", *thirds_file, counts=("memories_erased",), limit_s=600 + 60 * thirds, THIRDS=thirds
-    )
-    yield tests("forks", "test_fork.py", counts=("forks",), limit_s=1_200)
+    disk = ("--release", "--package", "retentive-core", "--test", "disk_faults")
+    yield cargo("failing disk", *disk, counts=("faults_injected", "power_cuts"))
+    thirds, erased = size("THIRDS", 20), ("memories_erased",)
+    yield tests("erasure", "test_erasure*.py", counts=erased, limit_s=900 + 60 * thirds, THIRDS=thirds)
+    yield tests("forks", "test_fork.py", counts=("forks",), limit_s=1_800)
+    yield tests("reader beside writer", "test_latency.py", counts=("reads_checked",), limit_s=1_800)
     yield cargo("fuzz corpus", "--test", "corpus", counts=("fuzz_inputs",), folder=FUZZ)
     yield from fuzz_parts(seed, float(sizes.get("RETENTIVE_FUZZ_SECONDS", "60")))
 

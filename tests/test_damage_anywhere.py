@@ -21,7 +21,7 @@ BYTES = ("flip", "cut")
 PAGES = ("zeroed", "noise", "swapped", "sector", "grown")
 STEP, PAGE = 64, 4_096
 BATCH = 2_000  # damages a process
-SAMPLE = 60
+SAMPLE = 24
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")]
 

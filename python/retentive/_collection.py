@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import retentive._fork  # noqa: F401 - registers its handler
 from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive import _clock, _steps, _validate
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retentive._bulk import Progress
     from retentive._engine import Engine
 
@@ -56,12 +56,7 @@ def backup(engine: Engine, name: str, path: object) -> Path:
 
 def file(path: object) -> Path:
     """Return a file's absolute path; of a link, what it leads to."""
-    try:
-        name = os.fspath(path)  # type: ignore[call-overload]
-    except TypeError:
-        name = None
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise InvalidInputError(f"path is {_validate.shown(path)}, expected the path of a file")
-    _validate.utf8_size(name, "path")
-    absolute = Path(name).absolute()
+    given = _validate.path(path, "path", "the path of a file")
+    _validate.utf8_size(str(given), "path")
+    absolute = given.absolute()
     return absolute.resolve() if absolute.is_symlink() else absolute

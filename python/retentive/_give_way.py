@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -11,10 +12,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A thread that waits asks for the interpreter only after 5 ms (`sys.setswitchinterval`), and a read waits several times.
+# A thread that waits asks for the interpreter only after 5 ms (`sys.setswitchinterval`); a read waits several times.
 LONGEST_HELD_S = 0.0005
 # Whoever gives up the interpreter and takes it at once has it again before another thread has woken up.
 PAUSE_S = 0.00001
+_SHARED = getattr(sys, "_is_gil_enabled", lambda: True)()  # a free-threaded build has one for each thread
 
 
 def giving_way(items: Iterable[T]) -> Iterator[T]:
@@ -27,6 +29,6 @@ def giving_way(items: Iterable[T]) -> Iterator[T]:
     for item in items:
         yield item
         if time.perf_counter() - since > LONGEST_HELD_S:
-            if threading.active_count() > 1:
+            if _SHARED and threading.active_count() > 1:
                 time.sleep(PAUSE_S)
             since = time.perf_counter()

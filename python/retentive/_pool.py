@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor  # at once: a fork in the middle of this import leaves locks behind
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from retentive._errors import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,6 +78,4 @@ class Pool:
 
 
 def _executor(name: str, threads: int) -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
     return ThreadPoolExecutor(threads, thread_name_prefix=f"retentive-{name}")

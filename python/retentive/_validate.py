@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from retentive._constants import ANY, KINDS, OUTCOMES, User
@@ -33,6 +35,17 @@ def shown(value: object) -> str:
         text = text[:_SHOWN_CHARACTERS] + "..."
     told = value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | dict | set)
     return text if told else f"{text} ({type(value).__name__})"
+
+
+def path(value: object, name: str, expected: str) -> Path:
+    """Return a path that the system can be asked for; `expected` says in words what it is of."""
+    try:
+        given = os.fspath(value)  # type: ignore[call-overload]
+        if isinstance(given, str) and given and b"\0" not in os.fsencode(given):
+            return Path(given)
+    except (TypeError, UnicodeEncodeError):  # no path at all; half a surrogate pair
+        pass
+    raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
 
 
 def collection_name(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _fork
 from retentive._errors import ConfigurationError
+from retentive.embedders._tokens import encoded
 from retentive.embedders._windows import ends, sentence_borders, windows
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Session:
         import numpy as np
 
         # One at a time: the tokenizer's own batches start a thread pool, which a forked child can hang on.
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding = encoded(self._tokenizer, text)
         starts = np.array([start for start, _ in encoding.offsets], np.int64)
         return np.array(encoding.ids, np.int64), starts + offset
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retentive import _fork
 from retentive._give_way import giving_way
+from retentive.embedders._tokens import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +121,7 @@ class _Runs(dict[str, tuple[int, ...]]):
         self._tokenizer = tokenizer
 
     def __missing__(self, run: str) -> tuple[int, ...]:
-        ids = tuple(self._tokenizer.encode(run, add_special_tokens=False).ids)
+        ids = tuple(encoded(self._tokenizer, run).ids)
         if len(run) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED_RUNS:
                 self.clear()
@@ -145,8 +146,8 @@ class _Model:
     def embed(self, texts: Iterable[str]) -> Floats:
         import numpy as np
 
-        sums = np.array([self._sum(self._ids(text)) for text in giving_way(texts)], np.float32).reshape(-1, self._rows.shape[1])
-        return self._directions(sums)
+        sums = [self._sum(self._ids(text)) for text in giving_way(texts)]
+        return self._directions(np.array(sums, np.float32).reshape(-1, self._rows.shape[1]))
 
     def query_terms(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
         import numpy as np
@@ -154,7 +155,7 @@ class _Model:
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         for run in _RUN.finditer(text):
-            encoding = self._tokenizer.encode(run.group(), add_special_tokens=False)
+            encoding = encoded(self._tokenizer, run.group())
             ids += encoding.ids
             spans += [(run.start() + start, run.start() + end) for start, end in encoding.offsets]
         if not ids:

@@ -19,7 +19,8 @@ mod request;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Without the interpreter lock it is not shown on a build that PyO3 supports: see docs/operations.md.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::calibrate::{cosines, measure};

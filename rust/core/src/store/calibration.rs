@@ -1,5 +1,6 @@
 //! What was measured on the collection's own texts, for the model whose vectors it was measured on.
 use super::codec;
+use super::erase::Blobs;
 use super::fault::At;
 use super::models::model_seed;
 use super::read::ReadTx;
@@ -68,15 +69,19 @@ impl WriteTx<'_> {
         })
     }
 
-    /// Deletes what was measured; `false`: there was nothing.
+    /// Erases what was measured; `false`: there was nothing.
     pub fn drop_calibration(&self) -> Result<bool> {
         self.step(|| {
-            let dropped = self.sql().execute("DELETE FROM calibration", []).at(self.path())? > 0;
-            if dropped {
-                // Whoever keeps the floors reads them again.
-                self.rev()?;
+            let measured = self.numbers("SELECT model FROM calibration", [])?;
+            let mut data = Blobs::new(c"calibration", c"data");
+            measured.iter().try_for_each(|model| data.zero(self, *model))?;
+            drop(data);
+            if !measured.is_empty() {
+                self.sql().execute("DELETE FROM calibration", []).at(self.path())?;
+                // Takes a rev: whoever keeps the floors reads them again.
+                self.note_erasure()?;
             }
-            Ok(dropped)
+            Ok(!measured.is_empty())
         })
     }
 }

@@ -150,7 +150,7 @@ impl WriteTx<'_> {
             self.note_erasure()?;
             self.forget_model_ids();
             self.run("DELETE FROM incoming")?;
-            self.run("DELETE FROM calibration")?; // of the old vectors
+            self.drop_calibration()?; // of the old vectors
             self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current > 0 OR incoming > 0")?;
             self.outdate_copies(self.numbers("SELECT id FROM scope WHERE owned > 0", [])?)
         })
