@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float32]
 
 # As in rust/core/src/rank/refuse.rs.
 COVERAGE_WEIGHT, LENGTH = 0.5, 80.0
-TURN, REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 40, 500, 0.08, 0.04, 10_000, 10
+TURN, REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 40, 500, 0.1, 0.04, 10_000, 10
 
 SIZES = (2, 5, 10, 30, 100, 500)
 ALL = 0
@@ -42,7 +42,7 @@ def floor_shift(memories: int, tokens: float) -> float:
     """Return what so many memories of so many tokens in all add to an embedder's floor."""
     if memories < FEWEST:
         return -math.inf
-    turns = max(1.0, math.sqrt(memories * tokens / TURN))
+    turns = max(memories, math.sqrt(memories * tokens / TURN))
     folds = math.log(min(turns, MOST) / REFERENCE)
     return folds * (GROWTH_BELOW if folds < 0 else GROWTH_ABOVE)
 

@@ -17,7 +17,7 @@ const TURN: f32 = 40.0;
 const REFERENCE: f32 = 500.0;
 /// What each e-fold of less takes off the floor. More than what chance takes off the best (0.05 for the static model, 0.03 for
 /// bge-small): a small memory gets the benefit of the doubt.
-const GROWTH_BELOW: f32 = 0.08;
+const GROWTH_BELOW: f32 = 0.1;
 /// What each e-fold of more adds: a little less than chance does.
 const GROWTH_ABOVE: f32 = 0.04;
 /// Measured up to here; beyond, the floor stays.
@@ -37,9 +37,11 @@ impl Extent {
         Self { memories, tokens }
     }
 
-    /// The usual turns that are as much: the geometric mean of the memories and of the turns that their texts would make.
+    /// The usual turns that are as much: where memories are longer than those, the geometric mean of the memories and of the turns
+    /// that their texts would make.
     fn turns(self) -> f32 {
-        (self.memories as f32 * (self.tokens as f32 / TURN)).sqrt().max(1.0)
+        let memories = self.memories as f32;
+        memories.max((memories * (self.tokens as f32 / TURN)).sqrt())
     }
 }
 
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn the_same_evidence_answers_from_short_memories_and_not_among_long_ones() {
         let refused = |others: u32| {
-            let mut sample = Sample::of_turns(&[0.35; 30]);
+            let mut sample = Sample::of_turns(&[0.3; 30]);
             sample.tokens[1..].fill(others);
             nothing_relevant(&sample.view().scene(), 0.5)
         };
@@ -167,6 +169,7 @@ mod tests {
     #[test]
     fn the_floor_of_an_embedder_is_that_for_500_usual_turns() {
         assert!((floor_for(Extent { memories: 500, tokens: 20_000 }, 0.5) - 0.5).abs() < 1e-6);
+        assert!((floor_for(Extent { memories: 500, tokens: 2_000 }, 0.5) - 0.5).abs() < 1e-6);
         assert!((floor_for(Extent { memories: 50, tokens: 200_000 }, 0.5) - 0.5).abs() < 1e-6);
     }
 
@@ -225,11 +228,11 @@ mod tests {
     }
 
     fn textbook_floor(memories: usize, tokens: u64, floor: f64) -> f64 {
-        let n = (memories as f64 * tokens as f64 / 40.0).sqrt().max(1.0);
+        let n = memories as f64 * (tokens as f64 / memories as f64 / 40.0).max(1.0).sqrt();
         if memories < 10 {
             f64::NEG_INFINITY
         } else if n <= 500.0 {
-            floor - 0.08 * (500.0 / n).ln()
+            floor - 0.1 * (500.0 / n).ln()
         } else {
             floor + 0.04 * (n.min(10_000.0) / 500.0).ln()
         }
