@@ -51,7 +51,7 @@ impl Engine {
         })
     }
 
-    /// The best evidence for a question, as it would be among 500 memories: of everybody's, or of the owner's of the memory that
+    /// The best evidence for a question, as it would be among 500 turns: of everybody's, or of the owner's of the memory that
     /// the question was taken from, without that one. `None`: no such question is ever refused.
     pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
         let vectors = [AskedVector::plain(&question.vector)];
