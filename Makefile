@@ -9,6 +9,10 @@ PY := $(abspath $(VENV))/bin/python
 TOOLS := sh scripts/tools.sh
 STAMP := $(VENV)/.stamp
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+LOCAL := $(VENV)/wheel
+RELEASE := dist
+# On Linux zig links against an old glibc, so that the wheel installs on systems older than the one that builds it.
+PORTABLE := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_17)
 
 # One interpreter for every build: another one would compile the binding anew.
 export PYO3_PYTHON := $(PY)
@@ -23,7 +27,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-types lint-house test-rust test-python soak bench count wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench count wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -33,7 +37,7 @@ demo: $(STAMP)/installed ## Play a conversation of several weeks and show what i
 
 test: lint test-rust test-python ## Everything: lint, the Rust tests, the Python and documentation tests on the built wheel
 
-lint: lint-house lint-rust lint-python lint-types ## Formatters, clippy, ruff, mypy, stubtest, file and function lengths
+lint: lint-house lint-rust lint-python lint-types lint-dependencies ## Formatters, clippy, ruff, mypy, stubtest, lengths, licences
 
 lint-house: $(STAMP)/tools
 	$(PY) scripts/check_lengths.py
@@ -53,14 +57,18 @@ lint-types: $(STAMP)/installed
 	$(PY) -m mypy $(TYPED_CODE)
 	$(PY) -P -m mypy.stubtest retentive._core
 
+# cargo-deny runs where it is installed; without it, check_notice.py has looked at the licences of what is compiled in.
+lint-dependencies: $(STAMP)/installed
+	$(PY) scripts/check_dependencies.py
+
 test-rust: $(STAMP)/tools need-rust ## The Rust tests
 	cargo test --locked --workspace
 
 test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
 	$(PY) -P -m pytest $(ARGS)
 
-soak: $(STAMP)/installed need-rust ## Kills, disk faults, fuzzing and random calls for half an hour; prints their counts
-	$(PY) scripts/soak.py
+soak: $(STAMP)/installed need-rust ## Kills, faults, damage, fuzzing and reads by the million, 40 minutes; prints their counts; ARGS= goes to the program
+	$(PY) scripts/soak.py $(ARGS)
 
 bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
 	cargo build --release --locked --package retentive-benches
@@ -72,8 +80,12 @@ count: $(STAMP)/tools need-rust ## The instructions of the hot paths under callg
 	cargo build --release --locked --package retentive-benches
 	$(PY) scripts/count_instructions.py --programs $(TARGET)/release $(ARGS)
 
-wheel: $(STAMP)/wheel ## The release wheel in dist/
-	@ls -l dist/*.whl
+wheel: $(STAMP)/tools need-rust ## The wheel and the source distribution in dist/, each installed and used in a fresh environment
+	$(PY) -m pip install --quiet --group release
+	rm -rf $(RELEASE)
+	CARGO_TARGET_DIR=$(TARGET)/portable $(VENV)/bin/maturin build --release --locked $(PORTABLE) --interpreter $(PY) --out $(RELEASE)
+	$(VENV)/bin/maturin sdist --out $(RELEASE)
+	$(PY) scripts/smoke_release.py $(RELEASE)
 
 docs: $(STAMP)/docs $(STAMP)/installed ## The documentation in site/, any warning is an error
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
@@ -112,12 +124,12 @@ $(STAMP)/docs: $(STAMP)/tools
 $(STAMP)/wheel: $(STAMP)/tools $(RUST_FILES) $(PYTHON_FILES) README.md LICENSE NOTICE
 	@$(TOOLS) rust
 	@$(TOOLS) cc
-	rm -f dist/retentive-*.whl
-	$(VENV)/bin/maturin build --release --locked --quiet --interpreter $(PY) --out dist
+	rm -f $(LOCAL)/retentive-*.whl
+	$(VENV)/bin/maturin build --release --locked --quiet --interpreter $(PY) --out $(LOCAL)
 	@touch $@
 
 # Uninstalled first: pip keeps an installed wheel of the same version.
 $(STAMP)/installed: $(STAMP)/wheel
 	$(PY) -m pip uninstall --quiet --yes retentive 2>/dev/null
-	$(PY) -m pip install --quiet "$$(echo dist/retentive-*.whl)[all]"
+	$(PY) -m pip install --quiet "$$(echo $(LOCAL)/retentive-*.whl)[all]"
 	@touch $@

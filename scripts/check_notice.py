@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 
 from tracked import ROOT
 
@@ -20,11 +21,11 @@ def compiled_in() -> dict[str, str]:
     return {name: licence for name, licence in found.items() if not name.startswith("retentive")}
 
 
-def may_be_shipped(expression: str) -> bool:
+def may_be_shipped(expression: str, permitted: Collection[str] = frozenset(PERMISSIVE)) -> bool:
     """Whether each part of the expression that must hold (AND) offers a permissive choice (OR, or the old slash)."""
     plain = re.sub(r"[()]|WITH \S+", " ", expression)
     return all(
-        any(choice.strip() in PERMISSIVE for choice in re.split(r"\bOR\b|/", part))
+        any(choice.strip() in permitted for choice in re.split(r"\bOR\b|/", part))
         for part in re.split(r"\bAND\b", plain)
     )
 

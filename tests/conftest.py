@@ -2,13 +2,18 @@
 
 import importlib.util
 import os
+import select
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+pytest_plugins = ["watchdog"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("RETENTIVE_SHARED", ROOT.parent / "shared"))
@@ -54,6 +59,14 @@ def bge_folder(shared: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def in_a_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is written under a relative path lands in no folder of anybody's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("own"))
+        yield
+
+
 @pytest.fixture
 def root() -> Path:
     """The repository."""
@@ -88,10 +101,10 @@ def memory_db(embedder):
 
 CHILD = """
 import faulthandler, os, sys
+faulthandler.enable()
 from retentive import *
 from retentive.embedders import HashEmbedder
 
-faulthandler.enable()
 folder = sys.argv[1]
 
 
@@ -130,20 +143,122 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture
 def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., list[str]]:
-    """Run Python code in a process of its own to its end, as `start` does; return the lines it told."""
+    """Run Python code in a process of its own to its end, as `start` does; return the lines it told.
 
-    def run(code: str, *arguments: object) -> list[str]:
+    One that takes longer than `seconds` hangs: it prints the stacks of its threads and is ended.
+    """
+
+    def run(code: str, *arguments: object, seconds: float = 60) -> list[str]:
         child = start(code, *arguments)
         try:
-            told, error = child.communicate(timeout=60)
+            told, error = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            child.kill()
+            child.send_signal(signal.SIGABRT)  # which `faulthandler` answers
             told, error = child.communicate()
             error += "\nhangs"
         assert child.returncode == 0, f"{child.returncode}: {told}{error}"
+        sys.stderr.write(error)  # shown where the test fails
         return told.splitlines()
 
     return run
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Run a command of `retentive` in an empty folder, with vectors of no model; an exception is one here too."""
+    from typer.testing import CliRunner
+
+    from retentive.cli.program import app
+
+    for name in ("RETENTIVE_DB", "FORCE_COLOR", "COLUMNS", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RETENTIVE_EMBEDDER", "hash:64")
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *arguments, **options: runner.invoke(app, arguments, catch_exceptions=False, **options)
+
+
+class Terminal:
+    """A command on a terminal of its own, 80 columns wide, without colour unless the environment says more."""
+
+    def __init__(self, arguments: Iterable[str], folder: Path, environment: dict[str, str], columns: int) -> None:
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+        plain = {"NO_COLOR": "1", "TERM": "xterm", "LANG": "C.UTF-8", "RETENTIVE_EMBEDDER": "hash:64"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "retentive", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=folder,
+            env=kept | plain | environment,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self._bytes = b""
+        self._seen = 0
+        self.text = ""
+
+    def until(self, words: str) -> None:
+        """Read on until the words are there, behind those of the last time."""
+        while words not in self.text[self._seen :]:
+            if not self._read():
+                raise AssertionError(f"ended without {words!r}: {self.text!r}")
+        self._seen = self.text.index(words, self._seen) + len(words)
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        os.write(self._master, line.encode() + b"\r")
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C, again each second: nobody hears one between a prompt and the waiting for its answer."""
+        self.process.send_signal(signal.SIGINT)
+        while not select.select([self._master], [], [], 1)[0]:
+            self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> int:
+        """Read to the end; return the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(timeout=60)
+
+    def close(self) -> None:
+        """Let go of it, also where it hangs."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self._master)
+
+    def _read(self) -> bool:
+        if not select.select([self._master], [], [], 30)[0]:
+            raise AssertionError(f"nothing more came after {self.text!r}")
+        try:
+            new = os.read(self._master, 65_536)
+        except OSError:  # the other end is closed: Linux says so with an error
+            new = b""
+        self._bytes += new
+        self.text = self._bytes.decode(errors="replace").replace("\r\n", "\n")
+        return bool(new)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """Start a command of `retentive` on a terminal of its own, in the folder of `cli`."""
+    pytest.importorskip("pty")
+    started: list[Terminal] = []
+
+    def start(*arguments: str, columns: int = 80, **environment: str) -> Terminal:
+        started.append(Terminal(arguments, tmp_path, environment, columns))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
 
 
 FIND = """

@@ -328,6 +328,7 @@ WRITES = {
     "consolidate": lambda db: db.consolidate("a", lambda turns: ["x"], keep_recent=0),
     "delete": lambda db: db.delete([db.turns("a")[0].id]),
     "clear": lambda db: db.clear(),
+    "import_": lambda db: db.import_("none.jsonl"),
 }
 
 

@@ -12,6 +12,7 @@ from retentive import Collection, HashEmbedder
 from retentive.assistant import MemoryManager
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+TEXTS = int(os.environ.get("RETENTIVE_SOAK_TEXTS", "5000" if SOAK else "60"))
 HEADINGS = {
     "## Known facts": "pinned",
     "## Recent conversation": "recent",
@@ -139,9 +140,7 @@ def packed(results):
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=5_000 if SOAK else 60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
-)
+@settings(max_examples=TEXTS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @example(
     [
         {"text": text, "kind": kind, "role": "user", "timestamp": "2026-01-01"}
@@ -150,7 +149,8 @@ def packed(results):
     ]
 )
 @given(several)
-def test_a_block_read_back_has_exactly_the_memories_that_were_packed(stored):
+def test_a_block_read_back_has_exactly_the_memories_that_were_packed(counted, stored):
+    counted(hostile_texts=len(stored))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         db.memory.recall_min_words = 0  # a text of marks alone has no words
         db.remember_many([{"session": "s", **item} for item in stored])
@@ -174,11 +174,10 @@ def check(block):
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=5_000 if SOAK else 60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
-)
+@settings(max_examples=TEXTS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @given(several)
-def test_messages_are_the_background_and_a_message_a_turn_whose_speaker_nobody_can_pose_as(stored):
+def test_messages_are_the_background_and_a_message_a_turn_whose_speaker_nobody_can_pose_as(counted, stored):
+    counted(hostile_texts=len(stored))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         db.remember_many([{"session": "s", **item} for item in stored])
         block = db.context("x", "s", 10_000, 100, 0, min_relevance=None)
@@ -237,12 +236,11 @@ def test_a_message_of_somebody_whose_name_reads_as_a_role_starts_with_the_role_t
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=5_000 if SOAK else 40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
-)
+@settings(max_examples=TEXTS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @example([("user", text) for text in IMITATIONS])
 @given(st.lists(st.tuples(st.one_of(st.just("user"), labels), texts), min_size=1, max_size=5))
-def test_an_assistants_lines_read_back_are_the_turns(said):
+def test_an_assistants_lines_read_back_are_the_turns(counted, said):
+    counted(hostile_texts=len(said))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         conversation = MemoryManager("s", collection=db).conversation
         for role, text in said:
@@ -263,12 +261,11 @@ def test_an_assistants_lines_read_back_are_the_turns(said):
 
 
 @pytest.mark.soak
-@settings(
-    max_examples=2_000 if SOAK else 25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
-)
+@settings(max_examples=TEXTS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK)
 @example(dict(zip(IMITATIONS, reversed(IMITATIONS), strict=True)))
 @given(st.dictionaries(labels, texts, min_size=1, max_size=4))
-def test_an_assistants_facts_are_one_item_each(known):
+def test_an_assistants_facts_are_one_item_each(counted, known):
+    counted(hostile_texts=len(known))
     with Collection("c", embedder=HashEmbedder(16)) as db:
         facts = MemoryManager("s", collection=db).facts
         for key, value in known.items():

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import faulthandler
 import gc
 import threading
 import time
@@ -27,12 +26,7 @@ TRIGGER = "trigger"
 ROUNDS = 5  # of each of the 16 threads
 
 
-@pytest.fixture(autouse=True)
-def watchdog():
-    """A deadlock ends the run with every thread's stack, not with silence."""
-    faulthandler.dump_traceback_later(120, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
+pytestmark = pytest.mark.timeout(120)  # a deadlock fails, with every thread's stack: see `watchdog.py`
 
 
 def use(db):

@@ -220,9 +220,11 @@ class Actual:
         self.rows = {row.id: row for row in db.get(asked)}
         for turns in self.turns.values():
             self.rows |= {turn.id: turn for turn in turns}
-        self.chains = {memory: db.history(memory) for memory in self.rows}
-        for chain in self.chains.values():
-            self.rows |= {row.id: row for row in chain}
+        self.chains = {}
+        while new := self.rows.keys() - self.chains.keys():
+            # A correction that was in flight and is superseded by now is named by its chain alone.
+            self.chains |= {memory: db.history(memory) for memory in new}
+            self.rows |= {row.id: row for memory in new for row in self.chains[memory]}
         assert db.count() == len(self.rows)
 
 
@@ -352,4 +354,4 @@ def test_writers_killed_at_any_moment_lose_nothing_acknowledged_and_leave_nothin
         logs = kill_at_random(nursery, folder, f"r{number}", chance, crowded=number % 2 == 1)
         operations = check(folder, expected, logs)
         reads = sum(line.get("reads", 0) for line in logs.get("reader", [])[-1:])
-        counted(rounds=1, kills=len(logs), operations=operations, reads=reads, memories=len(expected.rows))
+        counted(rounds=1, kills=len(logs), operations_compared=operations, reads_checked=reads)

@@ -258,6 +258,78 @@ for column in ("scope", "partition"):
         assert db.count() == 6
 
 
+MODEL_DAMAGES = [
+    "UPDATE model SET current = 0",
+    "UPDATE model SET current = 2",
+    "UPDATE model SET dimension = 65",
+    "UPDATE model SET name = 'another'",
+    "DELETE FROM model",
+]
+
+
+@pytest.mark.parametrize("damage", MODEL_DAMAGES)
+def test_a_damaged_row_of_the_model_is_an_error_and_no_answer_without_vectors(filled, run, damage):
+    raw = sqlite3.connect(filled / "test.db")
+    raw.execute(damage)
+    raw.commit()
+    raw.close()
+    told = run("""
+db = opened()
+calls = {
+    "recall": lambda: db.recall("cats and birds", session="alpha"),
+    "vectors": lambda: db.get([db.turns("alpha")[0].id], vectors=True),
+    "search": lambda: db.search("cats"),
+    "write": lambda: db.remember("a new one", session="alpha"),
+}
+before = len(db.turns("alpha"))
+for name, call in calls.items():
+    try:
+        call()
+        tell(name, "answered")
+    except StoreError as error:
+        tell(name, type(error).__name__)
+tell(len(db.turns("alpha")) == before, db.verify().ok)
+""")
+    assert told == [
+        "recall CorruptError",
+        "vectors CorruptError",
+        "search CorruptError",
+        "write CorruptError",
+        "True False",
+    ]
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="this SQLite cannot read our tables")
+def test_stray_entries_of_an_index_of_some_rows_are_found_by_verify(filled, run):
+    told = run("""
+import sqlite3
+def connected():
+    raw = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
+    raw.execute("PRAGMA writable_schema=ON")
+    return raw
+def changed(raw):
+    raw.execute(f"PRAGMA schema_version={raw.execute('PRAGMA schema_version').fetchone()[0] + 1}")
+    raw.close()
+raw = connected()
+raw.execute("UPDATE memory SET expires = 5 WHERE seq = 3")
+index = raw.execute("SELECT * FROM sqlite_schema WHERE name = 'memory_expires'").fetchone()
+raw.execute("DELETE FROM sqlite_schema WHERE name = 'memory_expires'")
+changed(raw)
+raw = connected()
+raw.execute("UPDATE memory SET expires = NULL WHERE seq = 3")
+raw.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", index)
+changed(raw)
+db = opened()
+try:
+    db.count()
+except CorruptError as error:
+    tell(type(error).__name__)
+for problem in db.verify().problems:
+    tell(problem)
+""")
+    assert told == ["CorruptError", "memory: structure: wrong # of entries in index memory_expires"]
+
+
 def test_a_copy_beside_it_is_a_collection_of_its_own(filled, run):
     shutil.copy(filled / "test.db", filled / "copy.db")
     told = run("""

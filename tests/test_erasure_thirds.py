@@ -1,7 +1,7 @@
 """6,000 memories of which random thirds go: another process finds in no file what went, and finds all that stays.
 
 Every part of a memory is a mark, `zq`, a letter for the part and the memory's number, so that one pass over a file
-tells all that is in it. `RETENTIVE_SOAK=1` repeats it twenty times.
+tells all that is in it. `RETENTIVE_SOAK=1` repeats it twenty times, `RETENTIVE_SOAK_THIRDS` as often as it says.
 """
 
 import json
@@ -15,7 +15,7 @@ import pytest
 
 from retentive import ANY, KINDS, Collection
 
-ROUNDS = 20 if os.environ.get("RETENTIVE_SOAK") else 1
+ROUNDS = int(os.environ.get("RETENTIVE_SOAK_THIRDS", "20" if os.environ.get("RETENTIVE_SOAK") else "1"))
 SESSIONS, TURNS, FACTS, DOCUMENTS = 100, 50, 500, 500
 MAGIC = np.float32(0.12345679)
 OF_A_MEMORY = "tefvinr"  # text, its end, metadata field and value, id, name, role
@@ -142,8 +142,9 @@ def marks(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, seed):
-    stored = Marked(db, marks, random.Random(seed))
+def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, seed, counted):
+    stored = Marked(db, marks, random.Random(f"{os.environ.get('RETENTIVE_SOAK_SEED', '')} {seed}"))
+    counted(memories_erased=len(stored.alive))
     stored.check()
     by_every_verb(stored)
     stored.check()

@@ -150,6 +150,9 @@ CALLS = {
     "verify": lambda db: db.verify(),
     "compact": lambda db: db.compact(),
     "warmup": lambda db: db.warmup(),
+    "export": lambda db: db.export("x.jsonl"),
+    "import_": lambda db: db.import_("x.jsonl"),
+    "backup": lambda db: db.backup("x.db"),
 }
 
 

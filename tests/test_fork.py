@@ -4,6 +4,10 @@ import os
 
 import pytest
 
+SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+FORKED = 200 if SOAK else 24  # in each of two tests
+SECONDS = 600 if SOAK else 120
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 
 FORKS = """
@@ -14,7 +18,8 @@ warnings.simplefilter("ignore")  # later Pythons warn of forks beside threads, w
 def forked(work):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(30)  # a child that hangs dies, and is counted
+        faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+        signal.alarm(20)  # a child that hangs says where, dies, and is counted
         code = 1
         try:
             code = 0 if work() else 2
@@ -52,12 +57,13 @@ tell(sorted(turn.text for turn in db.turns("s")))
     assert told == ["True True True", "['before', 'child', 'later', 'parent']"]
 
 
-def test_forking_while_threads_write_read_and_load_never_hangs(run):
+@pytest.mark.soak
+def test_forking_while_threads_write_read_and_load_never_hangs(run, counted):
     told = run(
         FORKS
         + """
 import threading
-faulthandler.dump_traceback_later(55, exit=True)
+count = int(sys.argv[2])
 db, second = opened(durability="normal"), opened(durability="normal")
 inside = Collection("inside", embedder=HashEmbedder(64))
 db.remember("before", session="s")
@@ -84,15 +90,124 @@ threads = [
 ]
 for thread in threads:
     thread.start()
-bad = sum(not ended_well(forked(lambda: uses(db, f"child {i}") and uses(second, f"again {i}"))) for i in range(50))
+bad = sum(not ended_well(forked(lambda: uses(db, f"child {i}") and uses(second, f"again {i}"))) for i in range(count))
 stop.set()
 for thread in threads:
     thread.join()
 turns = [turn.turn for turn in db.turns("s")]
-tell(bad, failed, turns == list(range(101)))
-"""
+tell(bad, failed, turns == list(range(2 * count + 1)) or turns, db.verify().problems)
+""",
+        FORKED,
+        seconds=SECONDS,
     )
-    assert told == ["0 [] True"]
+    assert told == ["0 [] True ()"]
+    counted(forks=FORKED)
+
+
+FORKING_THREADS = """
+import asyncio, threading
+each = int(sys.argv[2])
+db = Collection("static", path=folder, durability="normal")
+db.remember("the model is loaded", session="before")
+stop, failed, bad = threading.Event(), [], []
+
+
+def thread(job):
+    def guarded():
+        try:
+            job()
+        except BaseException as error:
+            failed.append(error)
+    return threading.Thread(target=guarded)
+
+
+async def chat(name):
+    while not stop.is_set():
+        await asyncio.gather(db.aremember(f"{name} says", session=name), db.acontext("who says what", session=name))
+
+
+def write():
+    while not stop.is_set():
+        db.remember_many([{"text": f"bulk {i}", "session": "bulk"} for i in range(50)])
+        db.forget("bulk")
+
+
+async def twins(word):
+    await asyncio.gather(*[db.aremember(f"{word} {i}", session="children") for i in range(3)])
+    return len(await db.arecall(word, session="children", limit=3, min_relevance=None)) == 3
+
+
+def work(word):
+    return uses(db, word) and asyncio.run(twins(word))
+
+
+def forks(number):
+    for i in range(each):
+        if not ended_well(forked(lambda: work(f"child{number}of{i}"))):
+            bad.append((number, i))
+
+
+beside = [thread(write), *[thread(lambda name=name: asyncio.run(chat(name))) for name in ("one loop", "another loop")]]
+forking = [thread(lambda number=number: forks(number)) for number in range(4)]
+for one in beside + forking:
+    one.start()
+for one in forking:
+    one.join()
+stop.set()
+for one in beside:
+    one.join()
+children = [turn.turn for turn in db.turns("children")]
+loops = [[turn.turn for turn in db.turns(name)] for name in ("one loop", "another loop")]
+tell(bad, failed, children == list(range(4 * each * 3)), [turns == list(range(len(turns))) for turns in loops])
+tell(len(db.turns("s")), db.verify().problems)
+"""
+
+
+@pytest.mark.soak
+def test_four_threads_fork_at_once_beside_the_static_model_and_two_loops(run, counted):
+    """Each child writes, reads, and awaits the twins with threads of its own; the parent's twins go on."""
+    told = run(FORKS + FORKING_THREADS, FORKED // 4, seconds=SECONDS)
+    assert told == ["[] [] True [True, True]", f"{FORKED} ()"]
+    counted(forks=FORKED)
+
+
+@pytest.mark.parametrize("module", ["numpy", "retentive.aio", "tokenizers"])
+def test_a_fork_in_the_middle_of_an_import_of_ours_hangs_no_child(run, module):
+    told = run(
+        FORKS
+        + """
+import asyncio, importlib.abc, importlib.machinery, threading, time
+slow, begun = sys.argv[2], threading.Event()
+
+
+class Slow(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target) if name == slow else None
+        if spec is not None:
+            run = spec.loader.exec_module
+
+            def slowly(module):
+                begun.set()
+                time.sleep(0.5)
+                run(module)
+
+            spec.loader.exec_module = slowly
+        return spec
+
+
+assert slow not in sys.modules, "it is imported when needed"
+sys.meta_path.insert(0, Slow())
+db = Collection("lazy", path=folder)
+first = threading.Thread(target=lambda: asyncio.run(db.aremember("first", session="s")))
+first.start()
+assert begun.wait(20)
+child = forked(lambda: asyncio.run(db.aremember("child", session="s")) is not None)
+first.join()
+tell(ended_well(child), sorted(turn.text for turn in db.turns("s")))
+""",
+        module,
+    )
+    assert told == ["True ['child', 'first']"]
 
 
 def test_a_collection_in_memory_refuses_in_the_child_and_goes_on_in_the_parent(run):
@@ -124,19 +239,32 @@ tell(ended_well(child), uses(db, "parent"))
 
 
 def test_forked_workers_share_a_collection_with_the_static_model(run):
+    """A worker ends after two tasks, and the pool's own thread forks the next one, while the parent writes."""
     told = run("""
-import multiprocessing, warnings
+import multiprocessing, threading, warnings
 warnings.simplefilter("ignore")
-db = Collection("static", path=folder)
+db = Collection("static", path=folder, durability="normal")
 db.remember("loaded before the fork", session="before")
+stop = threading.Event()
 
 
 def work(number):
     return [db.remember(f"worker {number} says {i}", session="all") for i in range(10)]
 
 
-with multiprocessing.get_context("fork").Pool(4) as pool:
-    ids = sum(pool.map(work, range(12)), [])
+def write():
+    while not stop.is_set():
+        db.remember("the parent says", session="parent")
+
+
+writer = threading.Thread(target=write)
+writer.start()
+with multiprocessing.get_context("fork").Pool(4, maxtasksperchild=2) as pool:
+    ids = sum(pool.map(work, range(12), chunksize=1), [])
+stop.set()
+writer.join()
+parent = [turn.turn for turn in db.turns("parent")]
+assert parent == list(range(len(parent))), parent
 tell(len(set(ids)), [turn.turn for turn in db.turns("all")] == list(range(120)))
 tell(len(db.recall("what did the worker say", session="all", limit=5)))
 """)

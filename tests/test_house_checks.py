@@ -3,6 +3,8 @@
 import json
 import sys
 import tomllib
+from email.message import Message
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 @pytest.fixture(autouse=True)
 def scripts_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    for name in ("check_lengths", "check_notice", "check_words", "count_instructions", "tracked"):
+    for name in ("check_dependencies", "check_lengths", "check_notice", "check_words", "count_instructions", "tracked"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
@@ -102,3 +104,72 @@ def test_every_hot_path_is_kept():
     kept = json.loads(count_instructions.KEPT.read_text())
     assert kept["counts"].keys() == count_instructions.PATHS.keys()
     assert kept["notes"]
+
+
+class Package(Distribution):
+    def __init__(self, fields, requires=(), version="1.0"):
+        self.fields, self.needs, self.number = fields, list(requires), version
+
+    def read_text(self, filename):
+        raise AssertionError(filename)
+
+    def locate_file(self, path):
+        raise AssertionError(path)
+
+    @property
+    def metadata(self):
+        message = Message()
+        for field, value in self.fields:
+            message[field] = value
+        return message
+
+    @property
+    def version(self):
+        return self.number
+
+    @property
+    def requires(self):
+        return self.needs
+
+
+def checked(packages, extras=()):
+    from check_dependencies import needed, problems
+
+    def find(name):
+        if name not in packages:
+            raise PackageNotFoundError(name)
+        return packages[name]
+
+    return problems(needed("ours", frozenset(extras), find))
+
+
+MIT = [("License-Expression", "MIT")]
+
+
+def test_licences_are_read_from_expressions_classifiers_and_the_old_field():
+    apache = [("Classifier", "License :: OSI Approved :: Apache Software License"), ("License", "a long text " * 50)]
+    packages = {"ours": Package(MIT, ["a", "b", "c"]), "a": Package(MIT), "b": Package(apache)}
+    packages["c"] = Package([("License", "BSD License")])
+    assert checked(packages) == ([], [], {"a", "b", "c"})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("License-Expression", "MIT AND GPL-3.0-only")],
+        [("License", "Our own")],
+        [("License", "words " * 99)],
+        [("Classifier", "License :: OSI Approved :: GNU General Public License v3 (GPLv3)")],
+        [],
+    ],
+)
+def test_a_licence_that_is_not_known_to_be_permissive_is_reported(fields):
+    wrong, _, right = checked({"ours": Package(MIT, ["a"]), "a": Package(MIT, ["deep"]), "deep": Package(fields)})
+    assert [one.split()[0] for one in wrong] == ["deep"]
+    assert right == {"a"}
+
+
+def test_a_version_that_does_not_fit_is_reported_and_what_is_not_installed_is_named():
+    packages = {"ours": Package(MIT, ["a>=2", "gone", "extra-thing; extra == 'more'"]), "a": Package(MIT, ["ours"])}
+    assert checked(packages) == (["a 1.0: a>=2 is required"], ["gone"], {"ours"})
+    assert checked(packages, ["more"])[1] == ["extra-thing", "gone"]

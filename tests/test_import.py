@@ -57,6 +57,20 @@ def test_first_remember_and_recall_need_no_network_and_no_home(tmp_path):
     assert list(home.iterdir()) == []
 
 
+def test_all_modules_import_where_there_is_no_fork_as_on_windows():
+    code = (
+        "import os\n"
+        "for name in ('fork', 'register_at_fork', 'sched_getaffinity', 'getuid', 'geteuid', 'fchmod'):\n"
+        "    delattr(os, name)\n"
+        "import retentive, retentive.agents, retentive.assistant, retentive.evaluate, retentive.repair, retentive.aio\n"
+        "from retentive.embedders import OnnxEmbedder, StaticEmbedder\n"
+        "db = retentive.Collection('c')\n"
+        "db.remember('The report as a PDF', session='a')\n"
+        "print(db.recall('report', session='a', min_relevance=None).top.text)\n"
+    )
+    assert run(code).strip() == "The report as a PDF"
+
+
 def test_star_import_gives_the_public_names():
     namespace = {}
     exec("from retentive import *", namespace)

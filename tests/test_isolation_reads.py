@@ -1,8 +1,9 @@
 """Random reads over hostile names: no row of anybody else, and none of one's own missing.
 
-`RETENTIVE_SOAK=1` makes it a million reads.
+`RETENTIVE_SOAK=1` makes it a million reads, `RETENTIVE_SOAK_READS` as many as it says.
 """
 
+import functools
 import os
 import random
 import unicodedata
@@ -11,9 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from retentive import ANY, KINDS, Collection, HashEmbedder
+from retentive.agents import VectorMemory, WindowMemory
+from retentive.assistant import MemoryManager
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
-READS = 1_000_000 if SOAK else 3_000
+READS = int(os.environ.get("RETENTIVE_SOAK_READS", "1000000" if SOAK else "2000"))
 QUERY = "apple pie recipe"
 LONG = "x" * 65_535
 
@@ -110,8 +113,11 @@ class Crowd:
         self.db = db
         self.rows = {}
         self.seen = []
+        self.vector = HashEmbedder(16).embed_query(QUERY)
         for number, (user, session) in enumerate(dict.fromkeys(owners())):
             self._fill(number, user, session)
+        # From here on the rows stay, and a scope is worked out once.
+        self.where, self.keyed, self.of = map(functools.cache, (self.where, self.keyed, self.of))
 
     def _fill(self, number, user, session):
         for part, kind in enumerate(("turn", "turn", "fact", "pinned", "fact")):
@@ -134,6 +140,10 @@ class Crowd:
             for of, row in self.rows.items()
             if row.live and row.kind in kinds and user in (ANY, row.user) and session in (None, row.session)
         }
+
+    def of(self, user, session):
+        """The live ids of these two names, where None is no name."""
+        return {of for of in self.where() if self.rows[of][:2] == (user, session)}
 
     def keyed(self, user, session):
         """Of whom a key is: the user, else the session, else the collection."""
@@ -180,7 +190,7 @@ def search_by_names(crowd, user, session):
         ]
     }
     got = crowd.db.recall(QUERY, limit=10_000, filter=condition, user=ANY, min_relevance=None).ids
-    return Read(got, {of for of in crowd.where() if crowd.rows[of][:2] == (user, session)})
+    return Read(got, crowd.of(user, session))
 
 
 def turns(crowd, user, session):
@@ -247,8 +257,74 @@ def judge_candidates(crowd, user, session):
     return Read([], set())
 
 
-METHODS = [recall, recall_by_words, search, search_by_filter, search_by_names, turns, facts, fact, context, similar]
-METHODS += [history, counts, judge_candidates]
+def recall_of_everything(crowd, user, session):
+    """What was superseded too, and as of a time to come."""
+    every = {"limit": 10_000, "min_relevance": None, "include_superseded": True}
+    got = crowd.db.recall(QUERY, session, user=user, **every).ids
+    of_scope = {of for of, row in crowd.rows.items() if row.user == user and session in (None, row.session)}
+    return Read(got, of_scope)
+
+
+def recall_as_of(crowd, user, session):
+    every = {"limit": 10_000, "min_relevance": None, "as_of": "2999-01-01", "mode": "dense"}
+    return Read(crowd.db.recall(QUERY, session, user=user, **every).ids, crowd.where(user=user, session=session))
+
+
+def search_by_vector(crowd, user, session):
+    got = crowd.db.search(vector=crowd.vector, limit=10_000, mode="dense", session=session, user=user).ids
+    return Read(got, crowd.where(user=user, session=session))
+
+
+def search_by_words(crowd, user, session):
+    got = crowd.db.search(QUERY, 10_000, mode="lexical", session=session, user=user, filter={"_vx_kind": "turn"}).ids
+    return Read(got, crowd.where(user=user, session=session, kinds=("turn",)))
+
+
+def count_by_filter(crowd, user, session):
+    """Equality, `$in` and `$nin` with the name itself."""
+    if session is None:
+        return Read([], set())
+    stored = [row for row in crowd.rows.values() if (row.user, row.session) == (user, session)]
+    owner = {"_vx_user": {"$exists": False}} if user is None else {"_vx_user": {"$eq": user}}
+    for named in ({"_vx_session": session}, {"_vx_session": {"$in": [session]}}):
+        assert crowd.db.count({"$and": [named, owner]}) == len(stored)
+    others = crowd.db.count({"_vx_session": {"$nin": [session]}}, session=session, user=user)
+    assert others == 0
+    return Read([], set())
+
+
+def of_texts(texts, own, crowd):
+    """The owners that texts were stored for, each as one of the ids that are its own."""
+    numbers = {of.partition(".")[0] for of in own}
+    return Read([], set()) if {text.rpartition(" ")[2] for text in texts} <= numbers else Read(list(texts), own)
+
+
+def an_assistant(crowd, user, session):
+    """Conversation, facts, statements and the block of an assistant of that session."""
+    if session is None:
+        return Read([], set())
+    memory = MemoryManager(session, user=user, collection=crowd.db, max_turns=None)
+    said = {turn.id for turn in memory.conversation.turns}
+    assert said == crowd.where(user=user, session=session, kinds=("turn",))
+    everything = crowd.where(user=user, session=None if user is not None else session)
+    texts = [*memory.facts.all().values(), *[found.text for found in memory.semantic.search(QUERY, 100)]]
+    return of_texts(texts, everything, crowd)
+
+
+def an_agent(crowd, user, session):
+    """What an agent's memories give of a thread: a thread has no user."""
+    if session is None:
+        return Read([], set())
+    texts = [message.content for message in WindowMemory(1_000, collection=crowd.db).get(thread_id=session)]
+    near = VectorMemory(collection=crowd.db, top_k=1_000, score_threshold=None)
+    texts += [message.content for message in near.get(thread_id=session, query=QUERY)]
+    return of_texts(texts, crowd.where(user=None, session=session), crowd)
+
+
+METHODS = [recall, recall_by_words, recall_of_everything, recall_as_of]
+METHODS += [search, search_by_filter, search_by_names, search_by_vector, search_by_words]
+METHODS += [turns, facts, fact, context, similar, history, counts, count_by_filter, judge_candidates]
+METHODS = METHODS * 4 + [an_assistant, an_agent]  # which read several times each
 
 
 @pytest.fixture(scope="module")
@@ -271,14 +347,13 @@ def test_pairs_are_many_and_alike():
 
 
 @pytest.mark.soak
-def test_no_read_has_a_row_of_anybody_else(crowd):
-    drawn = random.Random(20261130)
+def test_no_read_has_a_row_of_anybody_else(crowd, counted):
+    drawn = random.Random(os.environ.get("RETENTIVE_SOAK_SEED", "20261130"))
     pairs = sorted({row[:2] for row in crowd.rows.values()}, key=repr)
-    for done in range(1, READS + 1):
+    for _ in range(READS):
         user, session = drawn.choice(pairs)
         method = drawn.choice(METHODS)
         read = method(crowd, user, session)
         assert len(read.got) == len(set(read.got)), (method.__name__, user, session)
         assert set(read.got) == read.own, (method.__name__, user, session)
-        if done % 100_000 == 0:
-            print(f"{done:,} reads checked, 0 foreign rows", flush=True)  # noqa: T201
+        counted(reads_checked=1)

@@ -27,8 +27,8 @@ from hypothesis.stateful import (
 from retentive import Collection, ConflictError
 from retentive.embedders import HashEmbedder
 
-SOAK = int(os.environ.get("RETENTIVE_SOAK", "0"))  # how many sequences; 0: a test run
-EXAMPLES = SOAK or 12
+SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
+SEQUENCES = int(os.environ.get("RETENTIVE_SOAK_SEQUENCES", "400" if SOAK else "12"))
 TEXTS = st.text(max_size=40).map("said {}".format)  # a turn without a word is never recalled
 SESSIONS = st.sampled_from(["a", "ab", "A", "a%", "ä"])
 KEYS = st.sampled_from(["city", "job"])
@@ -38,30 +38,37 @@ SECOND = """
 import json, sys
 from retentive import Collection
 from retentive.embedders import HashEmbedder
-db = Collection("test", path=sys.argv[1], embedder=HashEmbedder(64))
+db = Collection("test", path=sys.argv[1], embedder=HashEmbedder(int(sys.argv[2])))
 for line in sys.stdin:
     method, arguments = json.loads(line)
-    answer = getattr(db, method)(**arguments)
+    if method == "consolidate":
+        answer = db.consolidate(summarize=lambda turns: [f"{len(turns)} turns"], **arguments).fact_ids
+    elif method == "verify":
+        answer = db.verify().problems
+    else:
+        answer = getattr(db, method)(**arguments)
     print(json.dumps(answer), flush=True)
 """
+PAST = "2020-01-01T00:00:00+00:00"
 
 
 @dataclass
 class Row:
     text: str
-    session: str
-    kind: str
+    session: str | None
+    kind: str | None
     key: str | None = None
     turn: int | None = None
     live: bool = True
+    feedback: int = 0
 
 
 class Second:
     """A handle in another process, with the methods that the rules need."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, dimension):
         pipe = subprocess.PIPE
-        command = [sys.executable, "-c", SECOND, folder]
+        command = [sys.executable, "-c", SECOND, folder, str(dimension)]
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
 
     def ask(self, method, arguments):
@@ -80,20 +87,23 @@ class AsDictionary(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.folder = tempfile.mkdtemp(dir=self.parent)
-        self.rows, self.next_turn = {}, {}
+        self.rows, self.next_turn, self.expired, self.dimension = {}, {}, 0, 64
         self.handles = [self.opened(), self.opened()]
         self.child = None
 
     def opened(self):
-        return Collection("test", path=self.folder, embedder=HashEmbedder(64), durability="normal")
+        return Collection("test", path=self.folder, embedder=HashEmbedder(self.dimension), durability="normal")
 
     def call(self, handle, method, **arguments):
         """By the first handle, the second, or another process."""
         type(self).compared += 1
         if handle < 2:
-            return getattr(self.handles[handle], method)(**arguments)
+            db = self.handles[handle]
+            if method == "consolidate":
+                return db.consolidate(summarize=lambda turns: [f"{len(turns)} turns"], **arguments).fact_ids
+            return db.verify().problems if method == "verify" else getattr(db, method)(**arguments)
         if self.child is None:
-            self.child = Second(self.folder)
+            self.child = Second(self.folder, self.dimension)
         return self.child.ask(method, arguments)
 
     handle = st.sampled_from([0, 0, 0, 1, 1, 1, 2])
@@ -137,11 +147,12 @@ class AsDictionary(RuleBasedStateMachine):
 
     @rule(handle=st.sampled_from([0, 1]), id=memories, text=TEXTS)
     def correct(self, handle, id, text):
-        if id not in self.rows:
+        if id not in self.rows or self.rows[id].kind is None:
             return
         chain = self.handles[handle].history(id)
         tip, holder = self.rows[chain[-1].id], None
         made = self.call(handle, "feedback", id=id, outcome="corrected", correction=text)
+        self.rows[id].feedback += 1
         if tip.key is not None:
             holder = self.holder(tip.session, tip.key)
         if made in self.rows:
@@ -178,6 +189,59 @@ class AsDictionary(RuleBasedStateMachine):
         for one, text in zip(made, texts, strict=True):
             self.rows[one] = Row(text, session, "turn", turn=self.number(session))
 
+    @rule(target=memories, handle=handle, text=TEXTS, id=st.sampled_from(["doc one", "doc two"]))
+    def add(self, handle, text, id):
+        assert list(self.call(handle, "add", texts=[text], ids=[id])) == [id]
+        self.rows[id] = Row(text, None, None)
+        return id
+
+    @rule(handle=handle, id=memories, outcome=st.sampled_from(["useful", "dead_end", "corrected"]))
+    def judge(self, handle, id, outcome):
+        if id in self.rows and self.rows[id].kind is not None:
+            assert self.call(handle, "feedback", id=id, outcome=outcome) is None
+            self.rows[id].feedback += 1
+
+    @rule(handle=handle, session=SESSIONS, keep=st.integers(0, 3))
+    def consolidate(self, handle, session, keep):
+        turns = [one for one, row in self.rows.items() if (row.session, row.kind) == (session, "turn")]
+        folded = [one for one in turns[: max(0, len(turns) - keep)] if self.rows[one].live]
+        facts = self.call(handle, "consolidate", session=session, keep_recent=keep, batch_turns=1_000)
+        assert len(facts) == bool(folded)
+        for one in folded:
+            del self.rows[one]
+        for fact in facts:
+            self.rows[fact] = Row(f"{len(folded)} turns", session, "fact")
+
+    @rule(handle=handle, text=TEXTS, kind=st.sampled_from(["turn", "fact", "pinned"]))
+    def remember_what_is_past_its_time(self, handle, text, kind):
+        """It is never shown, and nothing that the dictionary has changes."""
+        self.call(handle, "remember", text=text, session="past", kind=kind, timestamp=PAST, ttl_days=1)
+        self.expired += 1
+
+    @rule(handle=handle)
+    def expire(self, handle):
+        assert self.call(handle, "expire") == self.expired
+        self.expired = 0
+
+    @rule(which=st.sampled_from([0, 1]), dimension=st.sampled_from([32, 64]))
+    def reembed(self, which, dimension):
+        """Who has the collection open with the old embedder opens it anew."""
+        type(self).compared += 1
+        self.handles[which].reembed(HashEmbedder(dimension))
+        self.dimension = dimension
+        self.reopen(1 - which)
+        if self.child is not None:
+            self.child.close()
+            self.child = None
+
+    @rule(handle=handle, method=st.sampled_from(["compact", "verify", "calibrate"]))
+    def maintain(self, handle, method):
+        """Nothing that the dictionary has changes."""
+        if method == "calibrate":
+            handle = min(handle, 1)  # what it answers is no JSON
+        answer = self.call(handle, method)
+        assert method != "verify" or not answer
+
     @rule(which=st.sampled_from([0, 1]))
     def reopen(self, which):
         self.handles[which].close()
@@ -191,10 +255,14 @@ class AsDictionary(RuleBasedStateMachine):
             told = found[one]
             assert (told.text, told.session, told.kind, told.turn) == (row.text, row.session, row.kind, row.turn)
             assert (told.superseded_by is None) == row.live
+            assert len(told.metadata.get("_vx_feedback", ())) == row.feedback
         assert db.count() == len(self.rows)
         live = {one for one, row in self.rows.items() if row.live}
         assert set(db.search(None, limit=1_000).ids) == live
-        for session in {row.session for row in self.rows.values()}:
+        assert not db.turns("past")
+        assert not db.facts(session="past")
+        assert "past" not in db.sessions()
+        for session in {row.session for row in self.rows.values()} - {None}:
             turns = [one for one, row in self.rows.items() if (row.session, row.kind) == (session, "turn")]
             assert [turn.id for turn in db.turns(session)] == turns
             of_session = {one for one in live if self.rows[one].session == session}
@@ -219,7 +287,7 @@ def test_any_sequence_of_calls_answers_as_a_dictionary(tmp_path, counted):
         parent = tmp_path
 
     limits = settings(
-        max_examples=EXAMPLES,
+        max_examples=SEQUENCES,
         stateful_step_count=25,
         deadline=None,
         derandomize=not SOAK,
@@ -227,13 +295,13 @@ def test_any_sequence_of_calls_answers_as_a_dictionary(tmp_path, counted):
         database=None,
     )
     run_state_machine_as_test(Machine, settings=limits)
-    counted(operations=Machine.compared)
+    counted(operations_compared=Machine.compared)
 
 
 STRESS = """
 import threading
-me, threads, each = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-failed = []
+me, threads, each, target = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+failed, corrections = [], []
 while not os.path.exists(f"{folder}/go"):
     pass
 db = opened(durability="normal")
@@ -242,7 +310,12 @@ def work(number):
     mine = []
     try:
         for i in range(each):
-            if i % 5 == 4:
+            if i % 10 == 9:
+                try:
+                    corrections.append(db.feedback(target, "corrected", correction=f"{label} corrects {i}"))
+                except ConflictError:
+                    pass
+            elif i % 5 == 4:
                 db.delete([mine.pop()])
             elif i % 5 == 3:
                 turns = [turn.turn for turn in db.turns("all")]
@@ -261,28 +334,36 @@ workers = [threading.Thread(target=work, args=(number,)) for number in range(thr
 db.close()
 tell(*failed or ["done"])
 tell(*kept)
+tell(*corrections)
 """
 
 
-def test_eight_processes_of_four_threads_lose_nothing_and_mix_nothing(start, tmp_path, embedder, counted):
-    """32 threads in all, each with a fixed number of operations."""
+def test_32_threads_and_8_processes_lose_nothing_and_mix_nothing(start, tmp_path, embedder, counted):
+    """A process of 32 threads beside 8 of two each; every thread has a fixed number of operations."""
     each = 200 if SOAK else 20
-    children = [start(STRESS, number, 4, each) for number in range(8)]
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        target = db.remember("what all of them correct", session="corrected", kind="fact")
+    threads = [32, *[2] * 8]
+    children = [start(STRESS, number, count, each, target) for number, count in enumerate(threads)]
     (tmp_path / "go").touch()
-    kept = []
+    kept, corrections = [], []
     for child in children:
         told, error = child.communicate(timeout=280)
-        first, ids = told.splitlines()
+        first, ids, made = told.splitlines()
         assert (child.returncode, first) == (0, "done"), error
         kept += ids.split()
+        corrections += made.split()
     with Collection("test", path=tmp_path, embedder=embedder) as db:
-        assert db.count() == len(kept) == len(db.get(kept))
+        assert db.count() == len(db.get([*kept, *corrections, target])) == len(kept) + len(corrections) + 1
         numbers = [turn.turn for turn in db.turns("all")]
         assert numbers == sorted(set(numbers))
-        for session in db.sessions():
-            assert session == "all" or all(turn.text.startswith(f"{session} says") for turn in db.turns(session))
+        for session in set(db.sessions()) - {"all", "corrected"}:
+            assert all(turn.text.startswith(f"{session} says") for turn in db.turns(session))
+        chain = db.history(target)
+        assert sorted(row.id for row in chain) == sorted([target, *corrections])
+        assert [row.superseded_by for row in chain] == [*[row.id for row in chain[1:]], None]
         assert db.verify().ok
-    counted(operations=8 * 4 * each)
+    counted(operations_compared=sum(threads) * each)
 
 
 CORRECT = """
@@ -326,4 +407,4 @@ def test_threads_and_processes_that_correct_one_memory_leave_one_tip(start, tmp_
         assert [row.superseded_by for row in chain] == [*[row.id for row in chain[1:]], None]
         assert db.search(None, limit=1_000, session="s").ids == [chain[-1].id]
         assert db.verify().ok
-        counted(operations=72)
+        counted(operations_compared=72)

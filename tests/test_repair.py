@@ -337,7 +337,7 @@ tell("tried", tried, "refused", refused, "complete", complete, "saved", memories
 
 @pytest.mark.parametrize("how", ["flip", "cut"])
 @pytest.mark.parametrize("name", ["test.db", "test.db-wal"])
-def test_damage_anywhere_is_repaired_to_a_right_file(start, run, tmp_path, name, how):
+def test_damage_anywhere_is_repaired_to_a_right_file(start, run, tmp_path, name, how, counted):
     if name == "test.db":
         run(FILL + LEAVE.replace("END", "db.close()"))
     else:
@@ -353,6 +353,7 @@ def test_damage_anywhere_is_repaired_to_a_right_file(start, run, tmp_path, name,
     assert child.returncode == 0, told[-300:] + error
     figures = told.splitlines()[-1].split()
     assert int(figures[1]) == len(offsets)
+    counted(damaged_files=len(offsets))
     if how == "flip":
         # A flip costs at most what shares a page with it; in the log, what was committed after it.
         assert int(figures[7]) > (0.9 if name == "test.db" else 0.6) * int(figures[9])

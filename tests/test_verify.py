@@ -114,6 +114,8 @@ DAMAGES = {
     "UPDATE names SET data = CAST(substr(data, 1, 9) || x'78' AS BLOB) WHERE scope = 2": ("checksum", "names", 2),
     "UPDATE names SET data = zeroblob(length(data)) WHERE scope = 2": ("missing", "names", 2),
     "UPDATE model SET dimension = 65": ("checksum", "model", 1),
+    "UPDATE model SET current = 0": ("number", "vector", 1),
+    "UPDATE model SET current = 0, incoming = 1": ("number", "vector", 1),
     "DELETE FROM memory WHERE seq = 1": ("not erased", "content", 1),
     "DELETE FROM content WHERE seq = 3": ("missing", "memory", 3),
     "DELETE FROM vector WHERE vid = 2": ("missing", "memory", 2),

@@ -54,7 +54,7 @@ from retentive._errors import (
     SummarizeError,
     VersionError,
 )
-from retentive._report import Problem, Report
+from retentive._report import ImportReport, Problem, Report
 from retentive._results import ConsolidationReport, Result, Results
 from retentive.embedders import (
     AsyncEmbedder,
@@ -107,6 +107,7 @@ __all__ = [
     "FingerprintError",
     "FullError",
     "HashEmbedder",
+    "ImportReport",
     "InvalidInputError",
     "JudgeError",
     "NotFoundError",

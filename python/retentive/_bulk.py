@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from retentive import _steps, _validate
+from retentive._give_way import giving_way
 from retentive._vectors import same_dimension
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def embed(embedding: Embedding, items: Sequence[Item]) -> Steps[None]:
     if vectors:
         same_dimension(vectors)
         embedding.accept(len(vectors[0]))
-        for item, vector in zip(given, vectors, strict=True):
+        for item, vector in giving_way(zip(given, vectors, strict=True)):
             item.memory["vectors"], item.memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
     own = [item.memory for item in items if item.vector is None]
     missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]

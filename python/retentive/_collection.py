@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import retentive._fork  # noqa: F401 - registers its handler
 from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
@@ -12,6 +13,7 @@ from retentive._embedding import Embedding
 from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._maintenance import Maintenance
+from retentive._moving import Moving
 from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
-class Collection(Conversation, Maintenance, CollectionTwins):
+class Collection(Conversation, Maintenance, Moving, CollectionTwins):
     """Turns, facts and documents in one SQLite file, or in memory.
 
     Many processes of one machine may have the same file open; each sees what the others committed. Usable as a context

@@ -9,7 +9,9 @@ from retentive._constants import ANY, User
 from retentive._errors import ClosedError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     import numpy.typing as npt
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from retentive._calibration import Calibration
     from retentive._collection import Collection
     from retentive._engine import Engine
-    from retentive._report import Report
+    from retentive._report import ImportReport, Report
     from retentive._results import Result, Results
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
@@ -169,6 +171,22 @@ class CollectionTwins:
     async def acompact(self) -> int:
         """Do what `compact` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).compact)
+
+    async def aexport(
+        self, path: str | os.PathLike[str], *, vectors: bool = False, progress: Progress | None = None
+    ) -> int:
+        """Do what `export` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).export, path, vectors=vectors, progress=progress)
+
+    async def aimport_(
+        self, path: str | os.PathLike[str], *, on_conflict: str = "error", progress: Progress | None = None
+    ) -> ImportReport:
+        """Do what `import_` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).import_, path, on_conflict=on_conflict, progress=progress)
+
+    async def abackup(self, path: str | os.PathLike[str]) -> Path:
+        """Do what `backup` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).backup, path)
 
     async def awarmup(self) -> None:
         """Do what `warmup` does, without blocking the event loop."""

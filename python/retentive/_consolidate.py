@@ -202,8 +202,9 @@ def _facts(summarize: Summarize | AsyncSummarize, turns: list[_core.Memory], pin
         returned: object = yield from _steps.called(f"the summarizer {name}", summarize, said)
     except ConfigurationError:
         raise  # an async summarizer in a blocking method
-    except Exception as error:
-        raise SummarizeError(f"the summarizer {name} raised {type(error).__name__}") from error
+    except Exception as error:  # noqa: BLE001 - the cause of what is raised
+        cause = _steps.raised_by_callable(error)
+        raise SummarizeError(f"the summarizer {name} raised {type(cause).__name__}") from cause
     if isinstance(returned, str | bytes) or not isinstance(returned, Sequence):
         raise SummarizeError(
             f"the summarizer {name} returned {type(returned).__name__}, expected a list of strings or mappings; "

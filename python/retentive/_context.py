@@ -82,6 +82,12 @@ class ContextBlock:
         parts = f"{len(self.pinned)} pinned, {len(self.recent)} recent, {len(self.retrieved)} retrieved"
         return f"<ContextBlock of {parts}, {self.token_estimate} of {self.token_budget} tokens>"
 
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        from retentive import _html
+
+        return _html.of_block(self)
+
 
 def _chat_role(turn: Result) -> str:
     return _CHAT_ROLES.get((turn.role or "user").lower(), "user")

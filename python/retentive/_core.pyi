@@ -1,6 +1,6 @@
 """The native module: the engine behind one door. Errors are the classes of `retentive._errors`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias, final
 
@@ -12,6 +12,7 @@ from retentive._requests import (
     Correction,
     Counter,
     Excerpts,
+    FileExtras,
     Forget,
     Found,
     Measured,
@@ -19,6 +20,7 @@ from retentive._requests import (
     Question,
     Reach,
     RecallRequest,
+    Restored,
     Sampled,
     SearchRequest,
     Selection,
@@ -30,6 +32,7 @@ __all__ = [
     "Memory",
     "Packed",
     "Ranked",
+    "Staging",
     "cosines",
     "estimate_tokens",
     "feedback_score",
@@ -131,6 +134,9 @@ class Packed:
     def dropped(self) -> list[tuple[str, int, str]]: ...
 
 @final
+class Staging: ...
+
+@final
 class Core:
     def __new__(
         cls,
@@ -220,6 +226,16 @@ class Core:
     def stats(self) -> dict[str, Any]: ...
     def verify(self) -> Found: ...
     def compact(self) -> int: ...
+    def export(
+        self, path: str | PathLike[str], vectors: bool, now: int, progress: Callable[[int, int], object] | None
+    ) -> int: ...
+    def backup(self, path: str | PathLike[str]) -> int: ...
+    def has_models(self, models: Sequence[tuple[str, int, _Vector | None]]) -> bool: ...
+    def stage(self) -> Staging: ...
+    def add_staged(self, staging: Staging, memories: Sequence[tuple[NewMemory, Restored]]) -> None: ...
+    def import_staged(
+        self, staging: Staging, on_conflict: str, extras: FileExtras, now: int
+    ) -> tuple[int, int, int, int]: ...
     def warmup(self) -> None: ...
 
 def repair(copy: str | PathLike[str], into: str | PathLike[str], language: str, entropy: bytes) -> Found: ...

@@ -9,6 +9,7 @@ from retentive import _clock, _ids, _json, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress
 from retentive._constants import DOCUMENT
 from retentive._errors import InvalidInputError
+from retentive._give_way import giving_way
 from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vectors
 
@@ -42,7 +43,7 @@ def add(
 
 def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object) -> list[Item]:
     count = len(texts)
-    checked = [_validate.text(text, f"texts[{index}]") for index, text in enumerate(texts)]
+    checked = [_validate.text(text, f"texts[{index}]") for index, text in enumerate(giving_way(texts))]
     names = [_ids.document_id(text) for text in checked] if ids is None else _validate.memory_ids(ids)
     metadatas = [None] * count if metadata is None else _validate.items(metadata, "metadata", "dicts, one a text")
     for name, given in (("ids", names), ("metadata", metadatas)):
@@ -53,7 +54,7 @@ def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object)
     now = _clock.now()
     return [
         Item(_document(name, text, own, now), judged=False, vector=row)
-        for name, text, own, row in zip(names, checked, metadatas, rows, strict=True)
+        for name, text, own, row in giving_way(zip(names, checked, metadatas, rows, strict=True))
     ]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from retentive import _parts
+from retentive import _core, _parts
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError
+from retentive._give_way import giving_way
 from retentive.embedders import (
     Embedder,
     EmbedderPair,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # Fixed for ever: the store keeps each embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."
 GIVEN = "given-vectors"  # the name of a model nobody told us
+SAME_MODEL = 0.999  # the cosine of two probes, as in the core
 # What a reply asks twice (`recall`, then `context`) is embedded once.
 KEPT_QUERIES = 16
 LONGEST_KEPT = 4_096  # characters
@@ -184,6 +186,18 @@ class Embedding:
         """Begin or go on with the move of the collection to this embedder; see `Core.begin_reembed`."""
         return self._core.begin_reembed((yield from self._described()))
 
+    def is_of(self, models: Sequence[tuple[str, int, Vector | None]]) -> Steps[bool]:
+        """Return whether vectors of these models are the collection's, or can be the first of one without a model."""
+        if self._core.models():
+            return self._core.has_models(models)
+        if len(models) == 1 and models[0][2] is None:  # made by a caller
+            name, dimension, _ = models[0]
+            own = self.models[0]
+            unknown = name == GIVEN and not self._chosen
+            return unknown or (len(self.models) == 1 and (name, dimension) == (own.name, own.dimension))
+        described = yield from self._described()
+        return len(models) == len(described) and all(map(_is_same, models, described))
+
     def moved(self, epoch: int) -> None:
         """Take note that the collection has this embedder now."""
         self._bound = epoch
@@ -228,12 +242,20 @@ class Embedding:
         return [(model.name, model.dimension, probe) for model, probe in zip(self.models, self._probes, strict=True)]
 
 
+def _is_same(model: tuple[str, int, Vector | None], own: tuple[str, int, Vector]) -> bool:
+    name, dimension, probe = model
+    if (name, dimension) != own[:2] or probe is None:
+        return False
+    cosine = _core.cosines([(probe, own[2].reshape(1, -1))])[0]
+    return cosine is not None and cosine >= SAME_MODEL
+
+
 def _documents(model: Embedder, texts: Sequence[str]) -> Steps[list[Parts]]:
     parts_of = yield from checked_parts(model, texts)
     if parts_of is not None:
         return parts_of
     window, part_tokens = _whole(model, "window"), _whole(model, "part_tokens")
-    split = [_parts.split(text, window, part_tokens) for text in texts]
+    split = [_parts.split(text, window, part_tokens) for text in giving_way(texts)]
     rows = yield from checked_documents(model, [part for parts in split for part in parts])
     starts = [0]
     for parts in split:

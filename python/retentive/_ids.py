@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 
-from retentive import _clock
+from retentive import _clock, _fork
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _PAIRS = [high + low for high in _DIGITS for low in _DIGITS]
@@ -40,7 +40,7 @@ def _forked() -> None:
     _ulids = _Ulids()
 
 
-os.register_at_fork(after_in_child=_forked)
+_fork.in_child(_forked)
 
 
 def memory_id() -> str:

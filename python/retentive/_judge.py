@@ -89,8 +89,9 @@ def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> St
         verdicts = _listed(returned)
     except ConfigurationError:
         raise  # an async judge in a blocking method: not for `on_judge_error`
-    except Exception as error:
-        raise JudgeError(f"the judge {name} raised {type(error).__name__}") from error
+    except Exception as error:  # noqa: BLE001 - the cause of what is raised
+        cause = _steps.raised_by_callable(error)
+        raise JudgeError(f"the judge {name} raised {type(cause).__name__}") from cause
     if verdicts is None:
         raise JudgeError(f"the judge {name} returned {type(returned).__name__}, expected {expected}")
     wrong = next((type(verdict).__name__ for verdict in verdicts if not _is_bool(verdict)), None)

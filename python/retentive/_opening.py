@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive import _validate
@@ -12,6 +11,8 @@ from retentive._core import Core
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retentive._engine import Engine
     from retentive._steps import Steps
 
@@ -61,15 +62,11 @@ def _file(name: str, path: object, readonly: bool) -> Path:
 
     A folder whose parent exists is made; anything else that is missing is the system's `FileNotFoundError`.
     """
-    try:
-        folder_name = os.fspath(path)  # type: ignore[call-overload]
-    except TypeError:
-        folder_name = None
-    if not isinstance(folder_name, str) or folder_name in {"", ":memory:"} or "\0" in folder_name:
-        raise InvalidInputError(
-            f"path is {_validate.shown(path)}, expected a folder; None keeps the collection in memory"
-        )
-    folder = Path(folder_name).absolute()
+    expected = "a folder; None keeps the collection in memory"
+    folder = _validate.path(path, "path", expected)
+    if str(folder) == ":memory:":
+        raise InvalidInputError(f"path is {_validate.shown(path)}, expected {expected}")
+    folder = folder.absolute()
     try:
         str(folder).encode()
     except UnicodeEncodeError as error:

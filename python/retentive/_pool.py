@@ -27,6 +27,9 @@ class Pool:
     """
 
     def __init__(self, name: str) -> None:
+        # Before there are threads that fork: it registers handlers, which must not come in the middle of a fork.
+        import concurrent.futures.thread  # noqa: F401
+
         self._name = name
         self._closed = False
         self._executors: dict[int, ThreadPoolExecutor] = {}  # by process id

@@ -11,6 +11,7 @@ import retentive._judge as judging
 from retentive import _clock, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._errors import InvalidInputError
+from retentive._give_way import giving_way
 from retentive._remember import new_memory
 from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vector
@@ -60,7 +61,7 @@ def remember_many(
 
 def _chunks(settings: ConversationMemory, items: Iterable[Mapping[str, Any]]) -> Iterator[list[Item]]:
     """Yield checked items, 1,000 at a time. What has a length is checked whole first: one bad item, nothing stored."""
-    items_checked: Iterable[Item] = (checked(settings, index, item) for index, item in enumerate(items))
+    items_checked: Iterable[Item] = (checked(settings, index, item) for index, item in enumerate(giving_way(items)))
     rest = iter(list(items_checked) if isinstance(items, Sequence) else items_checked)
     while chunk := list(islice(rest, TRANSACTION)):
         yield chunk

@@ -9,6 +9,7 @@ from retentive import _clock, _validate
 from retentive._bulk import embed
 from retentive._constants import TURN
 from retentive._errors import InvalidInputError
+from retentive._give_way import giving_way
 from retentive._remember_many import checked
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def replace_turns(
     user = None if user is None else _validate.owner(user)
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InvalidInputError(f"items is {_validate.shown(items)}, expected mappings, one a turn")
-    new = [checked(settings, index, _turn(index, item, session, user)) for index, item in enumerate(items)]
+    new = [checked(settings, index, _turn(index, item, session, user)) for index, item in enumerate(giving_way(items))]
     for index, item in enumerate(new):
         if item.memory["kind"] != TURN:
             raise InvalidInputError(f"items[{index}] is a {item.memory['kind']}, expected a turn")

@@ -1,4 +1,4 @@
-"""What `verify` says: `Report` and `Problem`."""
+"""What `verify` says, `Report` and `Problem`, and what `import_` did, `ImportReport`."""
 
 from __future__ import annotations
 
@@ -59,6 +59,25 @@ class Report:
         rows = sum(self.rows_checked.values())
         count = len(self.problems) + self.more
         return f"<Report: {'ok' if self.ok else f'{count:,} problems'}, {rows:,} rows checked>"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What `import_` did.
+
+    Attributes:
+        imported: how many memories and documents of the file are in the collection now.
+        skipped: how many were left out, with `on_conflict="skip"`.
+        replaced: how many of those imported took the place of one with their id.
+        renumbered: how many turns got another number, because the session had turns with theirs.
+        embedded: how many texts were embedded, because the file had no vectors of the collection's embedder.
+    """
+
+    imported: int
+    skipped: int
+    replaced: int
+    renumbered: int
+    embedded: int
 
 
 def report(found: Found) -> Report:

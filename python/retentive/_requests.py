@@ -52,6 +52,26 @@ class NewMemory(TypedDict):
     replace: bool
 
 
+class Restored(TypedDict):
+    """What a memory of a file has beside what a new one has."""
+
+    line: int
+    supersedes: str | None
+    superseded: tuple[str | None, int] | None  # the successor's id, where it is known, and its time
+    cited: bool
+    consolidated_from: Sequence[str]
+    feedback: Sequence[tuple[str, int]]
+
+
+class FileExtras(TypedDict):
+    """What a file says beside its memories."""
+
+    unused: Sequence[tuple[str | None, str | None, int]]  # user, session, next turn number
+    models: Sequence[tuple[str, int, Vector | None]]
+    with_vectors: bool  # vectors without an epoch are of these models
+    calibration: tuple[float | None, float | None, str] | None
+
+
 class Correction(TypedDict):
     """The text that corrects a memory. `expires` is by the kind it will have."""
 

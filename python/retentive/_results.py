@@ -343,6 +343,12 @@ class Results(Sequence[Result]):
         cut = f", {self.cut_count} cut" if self.cut_count else ""
         return f"<Results of {len(self.items)}{first}{cut}, {self.time_ms:.1f} ms>"
 
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        from retentive import _html
+
+        return _html.of_results(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationReport:

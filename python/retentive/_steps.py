@@ -55,10 +55,23 @@ def called(what: str, function: Callable[..., Any], *arguments: object) -> Steps
         function: the callable.
         arguments: for it.
     """
-    returned = function(*arguments)
+    try:
+        returned = function(*arguments)
+    except StopIteration as error:
+        raise _StoppedError from error  # one that left a generator would be a RuntimeError of Python's
     if inspect.isawaitable(returned):
         returned = yield Pending(what, returned)
     return returned
+
+
+class _StoppedError(Exception):
+    """Carries a `StopIteration` of a callable out of the steps."""
+
+
+def raised_by_callable(error: Exception) -> Exception:
+    """Return what a callable raised, where `error` came out of `called`."""
+    stopped = error.__cause__ if isinstance(error, _StoppedError) else None
+    return stopped if isinstance(stopped, StopIteration) else error
 
 
 def blocking(steps: Steps[T]) -> T:

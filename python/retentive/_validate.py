@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from retentive._constants import ANY, KINDS, OUTCOMES, User
@@ -35,14 +37,30 @@ def shown(value: object) -> str:
     return text if told else f"{text} ({type(value).__name__})"
 
 
+def path(value: object, name: str, expected: str) -> Path:
+    """Return a path that the system can be asked for; `expected` says in words what it is of."""
+    try:
+        given = os.fspath(value)  # type: ignore[call-overload]
+        if isinstance(given, str) and given and b"\0" not in os.fsencode(given):
+            return Path(given)
+    except (TypeError, UnicodeEncodeError):  # no path at all; half a surrogate pair
+        pass
+    raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
+
+
 def collection_name(value: object) -> str:
     """Return a collection's name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot."""
-    if not isinstance(value, str) or not _COLLECTION_NAME.fullmatch(value):
+    if not isinstance(value, str) or not is_collection_name(value):
         raise InvalidInputError(
             f"the collection's name is {shown(value)}, expected 1 to 100 characters of A-Z a-z 0-9 _ - . without a "
             "leading dot; the folder goes into path="
         )
     return value
+
+
+def is_collection_name(value: str) -> bool:
+    """Whether a collection can have this name."""
+    return _COLLECTION_NAME.fullmatch(value) is not None
 
 
 def text(value: object, name: str = "text") -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import DimensionError, InvalidInputError
+from retentive._give_way import giving_way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def given_vectors(values: Any, count: int, name: str = "vectors") -> list[Vector
         raise InvalidInputError(f"{name} is {type(values).__name__}, expected one vector a text, shape [{count}, d]")
     if rows != count:
         raise InvalidInputError(f"{name} has {rows} rows, expected {count}, one a text")
-    vectors = [given_vector(values[row], f"{name}[{row}]") for row in range(count)]
+    vectors = [given_vector(values[row], f"{name}[{row}]") for row in giving_way(range(count))]
     same_dimension(vectors, name)
     return vectors
 

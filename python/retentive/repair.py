@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retentive import _core
+from retentive import _core, _validate
 from retentive._errors import InvalidInputError, RetentiveError
 from retentive._report import Problem
 
@@ -29,7 +29,7 @@ _COPY = """
 import os, shutil, sys
 source, target = sys.argv[1:]
 shutil.copyfile(source, target)
-if os.path.exists(source + "-wal"):
+if os.path.isfile(source + "-wal"):
     shutil.copyfile(source + "-wal", target + "-wal")
 """
 
@@ -75,7 +75,7 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
         What was saved, and what was lost.
 
     Raises:
-        InvalidInputError: `into` exists, or the language is not known.
+        InvalidInputError: `into` exists, an argument is no path, or the language is not known.
         CorruptError: nothing of a collection can be read in it.
         VersionError: it was made by a newer version.
         FullError: the disk is full; no new file is left.
@@ -91,10 +91,10 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
         >>> repair(folder / "chat.db", folder / "saved.db")
         <RepairReport: 1 memories saved, 0 losses>
     """
-    source, target = (
-        Path(path).absolute(),
-        Path(into).absolute(),
-    )  # SQLite gets them as URIs
+    # Absolute: SQLite gets them as URIs.
+    source = _validate.path(path, "path", "the damaged file").absolute()
+    target = _validate.path(into, "into", "the new file").absolute()
+    _validate.label(language, "language")
     if not source.is_file():
         raise FileNotFoundError(f"no collection to repair at {source}")
     if target.exists():
@@ -108,7 +108,17 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
             saved, lost, more = _core.repair(copy, target, language, os.urandom(32))
         except RetentiveError as error:
             raise _about(source, copy, error) from None
-    return RepairReport(saved, tuple(Problem(*loss) for loss in lost), more)
+    problems = _without_log(source) + [Problem(*loss) for loss in lost]
+    return RepairReport(saved, tuple(problems), more)
+
+
+def _without_log(source: Path) -> list[Problem]:
+    """Return what is lost where something that is no file stands in the place of the log."""
+    log = source.with_name(f"{source.name}-wal")
+    if log.is_file() or not log.exists():
+        return []
+    what = f"{log.name} is not a file: commits that were only in the log are lost"
+    return [Problem("missing", "sqlite_schema", None, None, what)]
 
 
 def _copy(source: Path, copy: Path) -> None:

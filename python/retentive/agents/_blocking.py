@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from retentive import _fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -84,4 +85,4 @@ def _forked() -> None:
     _helper = _Helper()
 
 
-os.register_at_fork(after_in_child=_forked)
+_fork.in_child(_forked)

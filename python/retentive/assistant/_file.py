@@ -7,7 +7,6 @@ import json
 import os
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ from retentive._errors import InvalidInputError, RetentiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 REQUIRED = ("role", "content", "timestamp")
 FIELDS = (*REQUIRED, "image_path")
@@ -71,13 +71,11 @@ def _encoded(name: str, most: int = _NAME_CHARACTERS) -> str:
 
 def checked_path(path: object) -> Path:
     """Return the path of a file that was given."""
-    try:
-        name = os.fspath(path)  # type: ignore[call-overload]
-    except TypeError:
-        name = None
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise InvalidInputError(f"path is {_validate.shown(path)}, expected the path of a JSON file")
-    return Path(name)
+    expected = "the path of a JSON file"
+    checked = _validate.path(path, "path", expected)
+    if not checked.name:
+        raise InvalidInputError(f"path is {_validate.shown(path)}, a folder; expected {expected}")
+    return checked
 
 
 def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:

@@ -162,6 +162,7 @@ class MemoryManager:
             InvalidInputError: the query is blank, or an argument has the wrong type or value.
             EmbedderError, CounterError: the embedder or the token counter failed.
         """
+        _validate.text(query, "query")
         k_recent = _validate.integer("k_recent", k_recent)
         k_semantic = _validate.integer("k_semantic", k_semantic)
         turns = _session.conversation(self._owner, k_recent)

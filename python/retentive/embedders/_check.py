@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import EmbedderError, RetentiveError
-from retentive._steps import Steps, called
+from retentive._steps import Steps, called, raised_by_callable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,8 +137,9 @@ def _call(source: str, function: Callable[..., Any], argument: object) -> Steps[
         return (yield from called(source, function, argument))
     except RetentiveError:
         raise
-    except Exception as error:
-        raise EmbedderError(f"{source} raised {type(error).__name__}: {error}") from error
+    except Exception as error:  # noqa: BLE001 - the cause of what is raised
+        cause = raised_by_callable(error)
+        raise EmbedderError(f"{source} raised {type(cause).__name__}: {cause}") from cause
 
 
 def _as_numbers(vectors: Any, source: str) -> npt.NDArray[Any]:

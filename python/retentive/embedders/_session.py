@@ -7,7 +7,9 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from retentive import _fork
 from retentive._errors import ConfigurationError
+from retentive.embedders._tokens import encoded
 from retentive.embedders._windows import ends, sentence_borders, windows
 
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ class Session:
         import numpy as np
 
         # One at a time: the tokenizer's own batches start a thread pool, which a forked child can hang on.
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding = encoded(self._tokenizer, text)
         starts = np.array([start for start, _ in encoding.offsets], np.int64)
         return np.array(encoding.ids, np.int64), starts + offset
 
@@ -213,8 +215,7 @@ class _Loading:
 
 
 _LOADING = _Loading()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_LOADING.renew)
+_fork.in_child(_LOADING.renew)
 
 
 def unit(vectors: Floats) -> Floats:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from retentive import _fork
+from retentive._give_way import giving_way
+from retentive.embedders._tokens import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +68,7 @@ class StaticEmbedder:
 
     @property
     def refusal_floor(self) -> float:
-        """What the best `similarity + 0.5 * coverage` must reach in 500 memories: 2 % of their own questions do not."""
+        """What the best `similarity + 0.5 * coverage` must reach in 500 turns: 2 % of their own questions do not."""
         return float(_about()["refusal_floor"])
 
     @property
@@ -118,7 +121,7 @@ class _Runs(dict[str, tuple[int, ...]]):
         self._tokenizer = tokenizer
 
     def __missing__(self, run: str) -> tuple[int, ...]:
-        ids = tuple(self._tokenizer.encode(run, add_special_tokens=False).ids)
+        ids = tuple(encoded(self._tokenizer, run).ids)
         if len(run) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED_RUNS:
                 self.clear()
@@ -143,8 +146,8 @@ class _Model:
     def embed(self, texts: Iterable[str]) -> Floats:
         import numpy as np
 
-        sums = np.array([self._sum(self._ids(text)) for text in texts], np.float32).reshape(-1, self._rows.shape[1])
-        return self._directions(sums)
+        sums = [self._sum(self._ids(text)) for text in giving_way(texts)]
+        return self._directions(np.array(sums, np.float32).reshape(-1, self._rows.shape[1]))
 
     def query_terms(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
         import numpy as np
@@ -152,7 +155,7 @@ class _Model:
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         for run in _RUN.finditer(text):
-            encoding = self._tokenizer.encode(run.group(), add_special_tokens=False)
+            encoding = encoded(self._tokenizer, run.group())
             ids += encoding.ids
             spans += [(run.start() + start, run.start() + end) for start, end in encoding.offsets]
         if not ids:
@@ -213,5 +216,4 @@ class _SharedModel:
 
 
 _SHARED = _SharedModel()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_SHARED.renew_lock)
+_fork.in_child(_SHARED.renew_lock)

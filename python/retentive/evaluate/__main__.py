@@ -15,7 +15,7 @@ from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
 from retentive.evaluate.measure import measure_runs
-from retentive.evaluate.options import UsageError, check, parser
+from retentive.evaluate.options import PROGRAM, UsageError, check, parser
 from retentive.evaluate.peers import Peer, environments_in, measure_peer
 from retentive.evaluate.plan import RECENCY, plan, signal_names
 from retentive.evaluate.plot import svg
@@ -39,9 +39,9 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, prog: str = PROGRAM) -> int:
     """Run the command line; returns its exit code."""
-    wanted = parser(sorted(LOADERS))
+    wanted = parser(sorted(LOADERS), prog)
     options = wanted.parse_args(arguments)
     try:
         return _run(options)

@@ -8,15 +8,17 @@ from pathlib import Path
 from retentive.evaluate.embedder import ACCEPTED
 from retentive.evaluate.peers import REQUIREMENTS
 
+PROGRAM = "python -m retentive.evaluate"
+
 
 class UsageError(ValueError):
     """An option has a value that cannot be used."""
 
 
-def parser(datasets: list[str]) -> argparse.ArgumentParser:
-    """Return the parser of `python -m retentive.evaluate`."""
+def parser(datasets: list[str], prog: str = PROGRAM) -> argparse.ArgumentParser:
+    """Return the parser of `python -m retentive.evaluate`, or of `retentive evaluate`."""
     made = argparse.ArgumentParser(
-        prog="python -m retentive.evaluate",
+        prog=prog,
         description="How much of the labelled evidence and of the answer's words is in what memory hands back.",
     )
     made.add_argument("dataset", choices=datasets, help="which format the file has")

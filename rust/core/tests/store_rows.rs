@@ -304,12 +304,13 @@ fn vectors_of_two_models_stand_in_one_run_and_are_read_model_by_model() {
 }
 
 #[test]
-fn vectors_of_a_model_that_is_not_current_any_more_are_not_read() {
+fn a_vector_of_a_model_that_is_not_current_any_more_is_damage() {
     let store = in_memory();
     store.write(&never, |tx| tx.set_models(&[model("one", vec![1.0])])).unwrap();
     let seq = put(&store, "s", &NewMemory { vectors: vec![Vector::first(vec![2.0])], ..turn("1", "x") });
     store.write(&never, |tx| tx.set_models(&[model("two", vec![1.0])])).unwrap();
-    assert_eq!(read(&store, |tx| tx.vectors(seq)), []);
+    assert!(matches!(store.read(&never, |tx| tx.vectors(seq)), Err(Error::Corrupt { .. })));
+    assert!(matches!(store.read(&never, |tx| tx.expect_no_model()), Err(Error::Corrupt { .. })));
 }
 
 #[test]

@@ -104,12 +104,22 @@ fn expect_right(wanted: &Wanted, packed: &Packed, budget: u64, asked: &Asked) {
     assert!(wanted.limit.is_none_or(|limit| packed.retrieved.len() <= limit));
     let kept: HashSet<usize> = packed.retrieved.iter().copied().collect();
     assert_eq!(kept.len(), packed.retrieved.len(), "twice: {asked:?}");
+    let named = |section, index| packed.dropped.iter().filter(|(of, at, _)| (*of, *at) == (section, index)).count();
+    // A turn that was retrieved too is one memory: in the block once, or named once, as a recent turn.
     for index in 0..wanted.retrieved.len() {
-        let dropped = packed.dropped.iter().any(|(section, at, _)| (*section, *at) == (Section::Retrieved, index));
-        let as_recent = wanted.recent_of[index].is_some_and(|turn| turn >= packed.recent_from);
-        assert!(
-            if kept.contains(&index) { !dropped } else { dropped || as_recent },
-            "retrieved {index} is neither kept nor dropped, or both: {asked:?}: {packed:?}"
+        let turn = wanted.recent_of[index];
+        let shown =
+            usize::from(kept.contains(&index)) + usize::from(turn.is_some_and(|turn| turn >= packed.recent_from));
+        let left_out = named(Section::Retrieved, index) + turn.map_or(0, |turn| named(Section::Recent, turn));
+        assert_eq!(shown + left_out, 1, "retrieved {index} is shown or named not once: {asked:?}: {packed:?}");
+        assert!(turn.is_none() || named(Section::Retrieved, index) == 0, "{asked:?}: {packed:?}");
+    }
+    for turn in (0..wanted.recent.len()).filter(|turn| !wanted.recent_of.contains(&Some(*turn))) {
+        let shown = usize::from(turn >= packed.recent_from);
+        assert_eq!(
+            shown + named(Section::Recent, turn),
+            1,
+            "turn {turn} is shown or named not once: {asked:?}: {packed:?}"
         );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use retentive_core::engine::{Engine, Unembedded, request as engine};
+use retentive_core::engine::{Engine, ExportRequest, Unembedded, request as engine};
 use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Durability, Floors};
 
@@ -13,9 +13,10 @@ use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
+use crate::moving::{self, FileExtras, StagedMemory, Staging};
 use crate::packing::{Packed, pack_context};
 use crate::report::{Found, found};
-use crate::request::{Given, NewVectors, models, outcome, vector};
+use crate::request::{Given, Many, NewVectors, models, outcome, vector};
 
 /// One open collection.
 #[pyclass(frozen, module = "retentive._core")]
@@ -124,13 +125,13 @@ impl Core {
         call(py, |interrupt| self.0.vectors_progress(interrupt))
     }
 
-    fn add_vectors(&self, py: Python<'_>, model_epoch: i64, vectors: Vec<NewVectors>) -> PyResult<(u64, u64)> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+    fn add_vectors(&self, py: Python<'_>, model_epoch: i64, vectors: Many<NewVectors>) -> PyResult<(u64, u64)> {
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         call(py, |interrupt| self.0.add_vectors(model_epoch, &vectors, interrupt))
     }
 
-    fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Vec<NewVectors>) -> PyResult<Option<(u64, u64)>> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+    fn store_reembedded(&self, py: Python<'_>, id: i64, vectors: Many<NewVectors>) -> PyResult<Option<(u64, u64)>> {
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         call(py, |interrupt| self.0.store_reembedded(id, &vectors, interrupt))
     }
 
@@ -139,11 +140,11 @@ impl Core {
         &self,
         py: Python<'_>,
         id: i64,
-        vectors: Vec<NewVectors>,
+        vectors: Many<NewVectors>,
         most_left: u64,
         epochs: &Bound<'_, PyList>,
     ) -> PyResult<(u64, u64, u64)> {
-        let vectors: Vec<_> = vectors.into_iter().map(NewVectors::into_pair).collect();
+        let vectors: Vec<_> = vectors.0.into_iter().map(NewVectors::into_pair).collect();
         let ended = call(py, |interrupt| self.0.finish_reembed(id, &vectors, most_left, interrupt))?;
         ended.epoch.into_iter().try_for_each(|epoch| epochs.append(epoch))?;
         Ok((ended.added, ended.done, ended.total))
@@ -153,11 +154,11 @@ impl Core {
     fn remember(
         &self,
         py: Python<'_>,
-        memories: Vec<Given<engine::NewMemory>>,
+        memories: Many<Given<engine::NewMemory>>,
         now: i64,
         ids: &Bound<'_, PyList>,
     ) -> PyResult<()> {
-        let memories = given(memories);
+        let memories = given(memories.0);
         let stored = call(py, |interrupt| self.0.remember(memories, now, interrupt))?;
         stored.into_iter().try_for_each(|id| ids.append(id))
     }
@@ -167,10 +168,10 @@ impl Core {
         py: Python<'_>,
         user: Option<&str>,
         session: &str,
-        memories: Vec<Given<engine::NewMemory>>,
+        memories: Many<Given<engine::NewMemory>>,
         now: i64,
     ) -> PyResult<Vec<String>> {
-        let memories = given(memories);
+        let memories = given(memories.0);
         call(py, |interrupt| self.0.replace_turns(user, session, memories, now, interrupt))
     }
 
@@ -385,6 +386,45 @@ impl Core {
 
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
         call(py, |interrupt| self.0.compact(interrupt))
+    }
+
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        vectors: bool,
+        now: i64,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        moving::export(py, &self.0, &ExportRequest { path, vectors, now }, progress.as_ref())
+    }
+
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        call(py, |interrupt| self.0.backup(&path, interrupt))
+    }
+
+    fn has_models(&self, py: Python<'_>, models: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<bool> {
+        let models = self::models(models)?;
+        call(py, |interrupt| self.0.has_models(&models, interrupt))
+    }
+
+    fn stage(&self, py: Python<'_>) -> PyResult<Staging> {
+        call(py, |_| self.0.stage()).map(Staging::new)
+    }
+
+    fn add_staged(&self, py: Python<'_>, staging: &Staging, memories: Many<StagedMemory>) -> PyResult<()> {
+        staging.add(py, &self.0, memories)
+    }
+
+    fn import_staged(
+        &self,
+        py: Python<'_>,
+        staging: &Staging,
+        on_conflict: &str,
+        extras: Given<FileExtras>,
+        now: i64,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        staging.import(py, &self.0, on_conflict, extras.0, now)
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

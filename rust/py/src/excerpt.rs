@@ -51,10 +51,14 @@ impl<'a, 'py> Chooser<'a, 'py> {
     }
 
     pub fn answers(&mut self, py: Python<'py>, sentences: &[&str]) -> PyResult<Vec<f32>> {
-        let overlaps = py.detach(|| self.engine.overlaps(self.terms, sentences));
-        let compared = compared(&overlaps);
+        let (overlaps, compared, held) = py.detach(|| {
+            let overlaps = self.engine.overlaps(self.terms, sentences);
+            let compared = compared(&overlaps);
+            let held = self.engine.held(&self.excerpts.query, sentences, &compared);
+            (overlaps, compared, held)
+        });
         let cosines = self.cosines(sentences, &compared)?;
-        Ok(answers(&overlaps, &compared, &cosines))
+        Ok(answers(&overlaps, &compared, &cosines, &held))
     }
 
     fn cosines(&mut self, sentences: &[&str], compared: &[usize]) -> PyResult<Vec<f32>> {

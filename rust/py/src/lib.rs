@@ -1,15 +1,17 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
-//! `report` what a verification found, `repair` a new file from a damaged one,
-//! `door` the way through, `errors` the way back.
+//! `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
+//! `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
 mod calibrate;
 mod core;
+mod courtesy;
 mod door;
 mod errors;
 mod excerpt;
 mod memory;
+mod moving;
 mod packing;
 mod repair;
 mod report;
@@ -17,7 +19,8 @@ mod request;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Without the interpreter lock it is not shown on a build that PyO3 supports: see docs/operations.md.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::calibrate::{cosines, measure};
@@ -25,6 +28,8 @@ mod _core {
     use crate::core::Core;
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
+    #[pymodule_export]
+    use crate::moving::Staging;
     #[pymodule_export]
     use crate::packing::{Packed, estimate_tokens, feedback_score, select, validate_filter, validate_signals};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
+use crate::courtesy::Courtesy;
 use crate::errors;
 
 /// A value of the engine that comes from a Python mapping.
@@ -23,6 +24,27 @@ impl<'py, T: Extract> FromPyObject<'_, 'py> for Given<T> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         Ok(Self(T::extract(&*object.cast::<PyDict>()?)?))
+    }
+}
+
+/// A list of mappings, extracted piece by piece: between two pieces other threads may have the interpreter.
+#[derive(Debug)]
+pub struct Many<T>(pub Vec<T>);
+
+impl<'py, T> FromPyObject<'_, 'py> for Many<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let mut courtesy = Courtesy::new();
+        let mut extracted = Vec::with_capacity(object.len()?);
+        for item in object.try_iter()? {
+            extracted.push(item?.extract()?);
+            courtesy.give_way(object.py())?;
+        }
+        Ok(Self(extracted))
     }
 }
 

@@ -51,7 +51,7 @@ impl Engine {
         })
     }
 
-    /// The best evidence for a question, as it would be among 500 memories: of everybody's, or of the owner's of the memory that
+    /// The best evidence for a question, as it would be among 500 turns: of everybody's, or of the owner's of the memory that
     /// the question was taken from, without that one. `None`: no such question is ever refused.
     pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
         let vectors = [AskedVector::plain(&question.vector)];
@@ -68,12 +68,18 @@ impl Engine {
 
     /// Stores what was measured for the model with this id.
     pub fn set_calibration(&self, model: i64, calibration: &Calibration, interrupt: Interrupt) -> Result<()> {
-        self.write(interrupt, |tx: &WriteTx| tx.set_calibration(model, calibration))
+        self.write(interrupt, |tx: &WriteTx| tx.set_calibration(model, calibration))?;
+        self.scrub();
+        Ok(())
     }
 
     /// Forgets what was measured; `false`: nothing was.
     pub fn drop_calibration(&self, interrupt: Interrupt) -> Result<bool> {
-        self.write(interrupt, |tx: &WriteTx| tx.drop_calibration())
+        let dropped = self.write(interrupt, |tx: &WriteTx| tx.drop_calibration())?;
+        if dropped {
+            self.scrub();
+        }
+        Ok(dropped)
     }
 
     /// The report that is stored for the current model.

@@ -1,4 +1,6 @@
 //! `stats`, `verify`, `compact` and `warmup`.
+use std::path::Path;
+
 use super::Engine;
 use super::request::Stat;
 use crate::error::Result;
@@ -53,6 +55,11 @@ impl Engine {
     /// Gives the space of what was erased back; bytes.
     pub fn compact(&self, interrupt: Interrupt) -> Result<u64> {
         self.store.compact(interrupt)
+    }
+
+    /// Copies the collection into a new file; see [`Store::backup`](crate::store::Store::backup). How many bytes it has.
+    pub fn backup(&self, target: &Path, interrupt: Interrupt) -> Result<u64> {
+        self.store.backup(target, interrupt)
     }
 
     /// Loads partitions ahead of the first read, until the cache is full.

@@ -33,7 +33,10 @@ impl Engine {
             // Another process may have been first.
             match settled(tx, models)? {
                 Settled::Yes => {}
-                Settled::New => tx.set_models(&models.iter().map(new_model).collect::<Vec<_>>())?,
+                Settled::New => {
+                    tx.expect_no_model()?;
+                    tx.set_models(&models.iter().map(new_model).collect::<Vec<_>>())?;
+                }
                 Settled::Probe => add_probes(tx, models)?,
             }
             tx.model_epoch()

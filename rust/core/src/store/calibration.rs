@@ -1,9 +1,9 @@
 //! What was measured on the collection's own texts, for the model whose vectors it was measured on.
-use rusqlite::OptionalExtension;
-
 use super::codec;
+use super::erase::Blobs;
 use super::fault::At;
-use super::read::{ReadTx, model_seed};
+use super::models::model_seed;
+use super::read::ReadTx;
 use super::write::WriteTx;
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub type Version = (u64, i64);
 pub struct Floors {
     /// The cosine that 98 % of unrelated pairs stay below.
     pub noise: Option<f64>,
-    /// What a query's evidence must reach in 500 memories.
+    /// What a query's evidence must reach in 500 turns of 40 tokens.
     pub refusal: Option<f64>,
 }
 
@@ -39,18 +39,15 @@ impl ReadTx<'_> {
 
     /// What was measured for the current model; of two, for the first.
     pub fn calibration(&self) -> Result<Option<Calibration>> {
-        let select = "SELECT m.id, m.name, m.dimension, c.data FROM model m LEFT JOIN calibration c ON c.model = m.id \
-                      WHERE m.current = 1";
-        let found: Option<(i64, String, u32, Option<Vec<u8>>)> = self
-            .sql()
-            .prepare_cached(select)
-            .and_then(|mut statement| {
-                statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()
-            })
-            .at(self.path())?;
-        let Some((model, name, dimension, Some(data))) = found else { return Ok(None) };
-        let decoded = decode(&data, seed(model, &name, dimension));
-        decoded.map(Some).ok_or_else(|| self.damaged("calibration", model))
+        let mut statement = self.sql().prepare_cached("SELECT model, data FROM calibration").at(self.path())?;
+        let mut rows = statement.query([]).at(self.path())?;
+        let Some(row) = rows.next().at(self.path())? else { return Ok(None) };
+        let (of, data): (i64, Vec<u8>) = row.get(0).and_then(|of| Ok((of, row.get(1)?))).at(self.path())?;
+        let damaged = || self.damaged("calibration", of);
+        let model = self.model(of)?.ok_or_else(damaged)?;
+        let decoded = decode(&data, seed(of, &model.name, model.dimension)).ok_or_else(damaged)?;
+        // What was measured for another model does not apply.
+        Ok((self.model_ids()?.first() == Some(&of)).then_some(decoded))
     }
 }
 
@@ -72,15 +69,19 @@ impl WriteTx<'_> {
         })
     }
 
-    /// Deletes what was measured; `false`: there was nothing.
+    /// Erases what was measured; `false`: there was nothing.
     pub fn drop_calibration(&self) -> Result<bool> {
         self.step(|| {
-            let dropped = self.sql().execute("DELETE FROM calibration", []).at(self.path())? > 0;
-            if dropped {
-                // Whoever keeps the floors reads them again.
-                self.rev()?;
+            let measured = self.numbers("SELECT model FROM calibration", [])?;
+            let mut data = Blobs::new(c"calibration", c"data");
+            measured.iter().try_for_each(|model| data.zero(self, *model))?;
+            drop(data);
+            if !measured.is_empty() {
+                self.sql().execute("DELETE FROM calibration", []).at(self.path())?;
+                // Takes a rev: whoever keeps the floors reads them again.
+                self.note_erasure()?;
             }
-            Ok(dropped)
+            Ok(!measured.is_empty())
         })
     }
 }

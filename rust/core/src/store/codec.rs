@@ -178,7 +178,9 @@ pub(super) fn decode_names(blob: &[u8], scope: i64) -> Option<NamesBlob> {
         0 => Some(None),
         length => Some(Some(input.utf8(usize::try_from(length - 1).ok()?)?.to_owned())),
     };
-    Some(NamesBlob { user: name()?, session: name()? })
+    let names = NamesBlob { user: name()?, session: name()? };
+    // The head of a content of the same number has the same seed; it goes on behind what could be names.
+    input.0.is_empty().then_some(names)
 }
 
 pub(super) fn encode_floats(floats: &[f32], seed: u64) -> Vec<u8> {
@@ -194,7 +196,7 @@ pub(super) fn decode_floats(blob: &[u8], seed: u64) -> Option<Vec<f32>> {
 }
 
 /// LEB128: seven bits a byte, least significant first.
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -202,30 +204,30 @@ fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_number(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
 /// What is left to read. Every method answers `None` past the end.
-struct Input<'a>(&'a [u8]);
+pub(super) struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         self.take(1)?.first().copied()
     }
 
-    fn word(&mut self) -> Option<u64> {
+    pub(super) fn word(&mut self) -> Option<u64> {
         self.take(8)?.first_chunk().copied().map(u64::from_le_bytes)
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -237,11 +239,11 @@ impl<'a> Input<'a> {
         None
     }
 
-    fn utf8(&mut self, length: usize) -> Option<&'a str> {
+    pub(super) fn utf8(&mut self, length: usize) -> Option<&'a str> {
         std::str::from_utf8(self.take(length)?).ok()
     }
 
-    fn text(&mut self) -> Option<&'a str> {
+    pub(super) fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.number()?).ok()?;
         self.utf8(length)
     }
@@ -266,7 +268,7 @@ impl<'a> Input<'a> {
         Some(Marks { names_time: flags & NAMES_TIME != 0, names_proper: flags & NAMES_PROPER != 0, periods })
     }
 
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = usize::try_from(self.number()?).ok()?;
         // No item is shorter than a byte: a damaged count cannot make us reserve more than the blob's own size.
         let mut items = Vec::with_capacity(count.min(self.0.len()));

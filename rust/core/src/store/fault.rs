@@ -104,7 +104,7 @@ pub(super) fn io(path: &Path, errno: i32) -> Error {
     Error::Io { path: path.to_path_buf(), errno, message }
 }
 
-fn full(path: &Path) -> Error {
+pub(super) fn full(path: &Path) -> Error {
     let message = "the disk is full: free some space and try again; what was stored before can be read".into();
     Error::Full { path: path.to_path_buf(), message }
 }

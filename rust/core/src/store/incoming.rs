@@ -8,7 +8,8 @@ use rusqlite::OptionalExtension;
 use super::codec;
 use super::erase::Blobs;
 use super::fault::At;
-use super::read::{ReadTx, model_seed};
+use super::models::model_seed;
+use super::read::ReadTx;
 use super::rows::{Model, NewModel, Scan, Seq};
 use super::write::WriteTx;
 use crate::error::Result;
@@ -32,11 +33,6 @@ impl Place {
 }
 
 impl ReadTx<'_> {
-    /// The models that the collection is being moved to, by slot. Empty: it is not.
-    pub fn incoming_models(&self) -> Result<Vec<Model>> {
-        self.models_by("SELECT incoming, id, name, dimension, probe FROM model WHERE incoming > 0 ORDER BY incoming")
-    }
-
     /// Memories after `after` that have no incoming vectors yet, in seq order.
     pub fn without_incoming(&self, after: Seq, limit: usize) -> Result<Vec<Seq>> {
         let select = "SELECT m.seq FROM memory m WHERE m.seq > ?1 \
@@ -154,7 +150,7 @@ impl WriteTx<'_> {
             self.note_erasure()?;
             self.forget_model_ids();
             self.run("DELETE FROM incoming")?;
-            self.run("DELETE FROM calibration")?; // of the old vectors
+            self.drop_calibration()?; // of the old vectors
             self.run("UPDATE model SET current = incoming, incoming = 0 WHERE current > 0 OR incoming > 0")?;
             self.outdate_copies(self.numbers("SELECT id FROM scope WHERE owned > 0", [])?)
         })

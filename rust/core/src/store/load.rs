@@ -227,7 +227,7 @@ impl ReadTx<'_> {
     }
 
     /// Model, part and data from three columns that begin at `first`. `last` are the model and part of the row before: a model's
-    /// parts are numbered from 0. No vector for a model that is not current.
+    /// parts are numbered from 0. No vector for what was stored before there was a model.
     fn read_vector(
         &self,
         row: &rusqlite::Row<'_>,
@@ -244,6 +244,10 @@ impl ReadTx<'_> {
         let values = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| part == expected);
         let values = values.ok_or_else(damaged)?;
         let slot = self.model_ids()?.iter().position(|id| *id == model);
+        if slot.is_none() && model != 0 {
+            // A memory has vectors of the current models alone: the row of the model says something that cannot be.
+            return Err(self.damaged("model", model));
+        }
         Ok(((model, part), slot.map(|slot| Vector { slot, values })))
     }
 }

@@ -2,34 +2,43 @@
 //!
 //! The only module that knows SQL. Bytes on disk: `docs/format.md`. Interface: [`Store`] with [`ReadTx`] and [`WriteTx`].
 mod aside;
+mod backup;
 mod calibration;
 mod codec;
 mod compact;
 mod entry;
 mod erase;
+mod export;
 mod fault;
 mod group;
 mod identity;
 mod incoming;
 mod load;
+mod models;
 mod open;
+mod outfile;
 mod patience;
 mod read;
+mod restore;
 mod rows;
 mod salvage;
 mod schema;
 mod scopes;
 mod shared;
+mod spool;
 mod sqlite;
+mod staged;
 mod verify;
 mod walk;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
+pub use export::{Successor, Unused};
+pub use outfile::Outfile;
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{
@@ -38,7 +47,9 @@ pub use rows::{
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
+pub use spool::Spool;
 pub use sqlite::Durability;
+pub use staged::{Staged, Superseded};
 pub use verify::{Fault, Problem, Report};
 pub use write::WriteTx;
 
@@ -113,6 +124,52 @@ impl Store {
     pub fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.shared.write(interrupt, job)
+    }
+
+    /// As [`read`](Self::read), for long work: it runs in a thread of its own, asks whether to stop, and the caller's check is asked
+    /// outside the fork gate.
+    pub fn read_aside<T: Send>(
+        &self,
+        interrupt: Interrupt<'_>,
+        job: impl FnOnce(&ReadTx<'_>, Interrupt<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        let _inside = gate::enter();
+        aside::aside(interrupt, |stop| {
+            let stopped = || stop.wanted();
+            self.shared.read(&stopped, |tx| job(tx, &stopped))
+        })
+    }
+
+    /// As [`write`](Self::write), for long work; see [`read_aside`](Self::read_aside).
+    pub fn write_aside<T: Send>(
+        &self,
+        interrupt: Interrupt<'_>,
+        job: impl FnOnce(&WriteTx<'_>, Interrupt<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        let _inside = gate::enter();
+        aside::aside(interrupt, |stop| {
+            let stopped = || stop.wanted();
+            self.shared.write(&stopped, |tx| job(tx, &stopped))
+        })
+    }
+
+    /// Copies the collection, as it is at one moment, into a new file at `target`; how many bytes it has. Others go on writing. A file
+    /// that is there is replaced only if it is an older backup of this collection. The caller holds no lock.
+    pub fn backup(&self, target: &Path, interrupt: Interrupt<'_>) -> Result<u64> {
+        let _inside = gate::enter();
+        aside::aside(interrupt, |stop| self.shared.backup(target, stop))
+    }
+
+    /// A place for what is to be stored in one transaction: without a name beside the file, or in memory as the collection is.
+    pub fn spool(&self) -> Result<Spool> {
+        let _inside = gate::enter();
+        self.shared.writable()?;
+        Spool::beside((!self.shared.is_in_memory()).then_some(self.shared.path.as_path()))
+    }
+
+    /// A file beside which others are written: refuses this collection's own.
+    pub fn refuse_own(&self, path: &Path) -> Result<()> {
+        self.shared.refuse_own(path)
     }
 
     /// Reads everything in one snapshot, and lists what is wrong. Stops at Ctrl-C. A file whose first rows cannot be read is a report

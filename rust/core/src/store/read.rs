@@ -9,7 +9,7 @@ use super::codec::{self, HeadBlob};
 use super::entry::{self, Entry, Loaded, columns};
 use super::fault::At;
 use super::rows::Micros;
-use super::rows::{Head, Model, OwnerRef, Scan, Seq, Stats};
+use super::rows::{Head, OwnerRef, Scan, Seq, Stats};
 use super::schema::{HashKey, Meta};
 use super::sqlite::Conn;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub struct ReadTx<'a> {
     /// No writer shares the transaction, so `meta` is what it was when the snapshot began.
     pub(super) alone: bool,
     /// Ids of the current models by slot, once looked up.
-    models: RefCell<Option<Rc<[i64]>>>,
+    pub(super) models: RefCell<Option<Rc<[i64]>>>,
 }
 
 impl std::fmt::Debug for ReadTx<'_> {
@@ -233,47 +233,6 @@ impl ReadTx<'_> {
         Ok(self.entry(seq)?.is_some_and(|entry| entry.head.cited))
     }
 
-    /// The current models, whose vectors are stored now, by slot. Empty: none was set.
-    pub fn models(&self) -> Result<Vec<Model>> {
-        self.models_by("SELECT current, id, name, dimension, probe FROM model WHERE current > 0 ORDER BY current")
-    }
-
-    /// Differs between sets of current models, and between files: vectors made for one are not for the other.
-    pub fn model_epoch(&self) -> Result<i64> {
-        let bytes: Vec<u8> = self.model_ids()?.iter().flat_map(|id| id.to_le_bytes()).collect();
-        Ok(xxhash_rust::xxh3::xxh3_64_with_seed(&bytes, self.epoch()) as i64)
-    }
-
-    /// Models by slot, from slot + 1, id, name, dimension and probe.
-    pub(super) fn models_by(&self, select: &str) -> Result<Vec<Model>> {
-        let mut statement = self.sql().prepare_cached(select).at(self.path)?;
-        let mut rows = statement.query([]).at(self.path)?;
-        let mut models = Vec::new();
-        while let Some(row) = rows.next().at(self.path)? {
-            let (place, id): (i64, i64) = row.get(0).and_then(|place| Ok((place, row.get(1)?))).at(self.path)?;
-            let (name, dimension): (String, u32) = row.get(2).and_then(|name| Ok((name, row.get(3)?))).at(self.path)?;
-            let probe = row.get_ref(4).and_then(|value| Ok(value.as_blob()?)).at(self.path)?;
-            let probe = codec::decode_floats(probe, model_seed(&name, dimension));
-            let probe = probe.filter(|_| place == models.len() as i64 + 1).ok_or_else(|| self.damaged("model", id))?;
-            models.push(Model { id, name, dimension, probe });
-        }
-        Ok(models)
-    }
-
-    /// Ids of the current models by slot; 0 alone where none was set.
-    pub(super) fn model_ids(&self) -> Result<Rc<[i64]>> {
-        if let Some(ids) = &*self.models.borrow() {
-            return Ok(Rc::clone(ids));
-        }
-        let ids = self.numbers("SELECT id FROM model WHERE current > 0 ORDER BY current", [])?;
-        let ids: Rc<[i64]> = if ids.is_empty() { Rc::new([0]) } else { ids.into() };
-        Ok(Rc::clone(self.models.borrow_mut().insert(ids)))
-    }
-
-    pub(super) fn forget_model_ids(&self) {
-        self.models.replace(None);
-    }
-
     /// Counts everything: walks over all memories.
     pub fn stats(&self) -> Result<Stats> {
         let count = |sql: &str| -> Result<u64> {
@@ -306,9 +265,4 @@ impl ReadTx<'_> {
         let found = statement.query_map(parameters, |row| row.get(0)).and_then(Iterator::collect).at(self.path)?;
         Ok(found)
     }
-}
-
-/// Ties a model's probe to its name and dimension.
-pub(super) fn model_seed(name: &str, dimension: u32) -> u64 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), u64::from(dimension))
 }

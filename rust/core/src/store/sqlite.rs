@@ -102,12 +102,30 @@ pub(super) fn connect(path: &Path, access: Access, durability: Durability) -> Re
     let sql = if access == Access::Memory {
         Connection::open_in_memory_with_flags(common | rights).at(path)?
     } else {
+        refuse_endless(path)?;
         Connection::open_with_flags(uri(path, access)?, common | rights)
             .at(path)
             .map_err(|error| explain(error, path, access))?
     };
     configure(&sql, access, durability).at(path)?;
     Ok(sql)
+}
+
+/// Opening a pipe waits for somebody at its other end, and a device gives bytes without an end. Folders SQLite refuses itself.
+fn refuse_endless(path: &Path) -> Result<()> {
+    for end in ["", "-journal", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let endless = |found: std::fs::Metadata| !found.is_file() && !found.is_dir();
+        if Path::new(&name).metadata().is_ok_and(endless) {
+            let message = format!(
+                "{} is a pipe, a socket or a device, expected a file; remove it, or choose another name or path",
+                name.display()
+            );
+            return Err(fault::store(path, message));
+        }
+    }
+    Ok(())
 }
 
 /// A file that is not there although we asked for it to be made: its folder does not let us.
@@ -143,7 +161,7 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
 }
 
 /// A URI takes every path as it is: `file:x`, `:memory:` and `a?b` are names of files here.
-fn uri(path: &Path, access: Access) -> Result<String> {
+pub(super) fn uri(path: &Path, access: Access) -> Result<String> {
     let mut uri = String::from("file://");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {

@@ -63,6 +63,7 @@ const QUESTIONS: QuestionWords = QuestionWords {
         "which date", "which day", "which week", "which weekend", "which month", "which season", "which year",
     ],
     name: &["who", "whom", "whose", "which", "where"],
+    number: &["how many", "how much", "how long", "how old", "how often", "how far", "how tall", "how big"],
     other: &["what", "how", "why"],
 };
 

@@ -66,7 +66,8 @@ const QUESTIONS: QuestionWords = QuestionWords {
         "quién", "quien", "quiénes", "quienes", "cuál", "cual", "cuáles", "dónde", "donde", "adónde", "adonde",
         "cómo se llama", "cómo se llamaba", "como se llama", "como se llamaba",
     ],
-    other: &["qué", "cómo", "por qué", "cuánto", "cuánta", "cuántos", "cuántas"],
+    number: &["cuánto", "cuánta", "cuántos", "cuántas", "qué edad", "que edad", "cada cuánto"],
+    other: &["qué", "cómo", "por qué"],
 };
 
 #[rustfmt::skip]

@@ -9,7 +9,7 @@ use crate::store::codec::{self, HeadBlob};
 use crate::store::fault::At;
 use crate::store::incoming::Place;
 use crate::store::load::{feedback_sum, vector_seed};
-use crate::store::read::model_seed;
+use crate::store::models::model_seed;
 use crate::store::rows::Seq;
 use crate::store::verify::Fault;
 use crate::store::walk::{Table, is_damage};
@@ -41,6 +41,19 @@ impl ModelRow {
 
     fn is_whole(&self) -> bool {
         codec::decode_floats(&self.probe, model_seed(&self.name, self.dimension)).is_some()
+    }
+}
+
+/// A model in the new file: how many numbers its vectors have, and its places among the current and the incoming ones.
+pub(super) struct SavedModel {
+    dimension: i64,
+    places: [i64; 2],
+}
+
+impl SavedModel {
+    /// Could it have made a memory's current (slot 0) or incoming (1) vector of so many numbers?
+    fn made(&self, slot: usize, length: usize) -> bool {
+        self.dimension == length as i64 && self.places.get(slot).is_some_and(|place| *place > 0)
     }
 }
 
@@ -155,9 +168,7 @@ impl Salvage<'_> {
                 )
                 .at(self.into)?;
             self.report.count("model");
-            if current || moving > 0 {
-                self.models.insert(id, i64::from(dimension));
-            }
+            self.models.insert(id, SavedModel { dimension: i64::from(dimension), places: [place, moving] });
             self.save_calibration(id, &name, dimension)?;
         }
         Ok(())
@@ -239,15 +250,19 @@ impl Salvage<'_> {
             let Some((seq, model, part, data)) = readable(numbers()).at(path)? else { return Ok(()) };
             let (seq, model, part): (Seq, i64, i64) = (seq, model, part);
             let Some(floats) = codec::decode_floats(data, vector_seed(seq, model, part)) else { return Ok(()) };
-            let fits = salvage.models.get(&model).map_or(model == 0, |dimension| floats.len() as i64 == *dimension);
-            let Some(saved) = salvage.memories.get(&seq).filter(|_| fits) else { return Ok(()) };
-            if saved.entry.vids().contains(&vid) {
-                visit(salvage, 0, seq, vid, row)
+            let Some(saved) = salvage.memories.get(&seq) else { return Ok(()) };
+            let slot = if saved.entry.vids().contains(&vid) {
+                0
             } else if salvage.incoming.get(&seq).is_some_and(|place| place.vids().contains(&vid)) {
-                visit(salvage, 1, seq, vid, row)
+                1
             } else {
-                Ok(())
+                return Ok(());
+            };
+            let made = salvage.models.get(&model);
+            if made.map_or(model == 0 && slot == 0, |made| made.made(slot, floats.len())) {
+                visit(salvage, slot, seq, vid, row)?;
             }
+            Ok(())
         })
     }
 

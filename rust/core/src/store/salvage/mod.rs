@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use contents::SavedModel;
+
 use super::entry::{Entry, columns};
 use super::fault::{self, At};
 use super::group::run;
@@ -97,8 +99,8 @@ struct Salvage<'a> {
     /// Some of the rows of `memory` cannot be read: contents without one may be theirs.
     memory_damaged: bool,
     incoming: BTreeMap<Seq, incoming::Place>,
-    /// Dimensions by id of the models that were saved.
-    models: BTreeMap<i64, i64>,
+    /// The models that were saved, by id.
+    models: BTreeMap<i64, SavedModel>,
     report: Report,
 }
 

@@ -15,6 +15,23 @@ const VECTOR: Table = Table { name: "vector", key: "vid", columns: "seq, model, 
 const FEEDBACK: Table = Table { name: "feedback", key: "id", columns: "seq, outcome, ts, sum" };
 const INCOMING: Table = Table { name: "incoming", key: "seq", columns: "vid, parts, sum" };
 
+/// Who points at a vector.
+enum Owner {
+    Unreadable,
+    Nobody,
+    /// A memory, among its own vectors (0) or those of a move (1).
+    Memory {
+        slot: usize,
+    },
+}
+
+/// A model: how many numbers its vectors have, and its places among the current and the incoming ones (0: none).
+struct Known {
+    id: i64,
+    dimension: i64,
+    places: [i64; 2],
+}
+
 impl Verifier<'_, '_> {
     pub(super) fn contents(&self) -> Result<()> {
         self.content()?;
@@ -82,7 +99,7 @@ impl Verifier<'_, '_> {
     }
 
     fn vectors(&self) -> Result<()> {
-        let dimensions = self.dimensions()?;
+        let models = self.places()?;
         let mut last = (0, 0, 0, 0);
         self.each(VECTOR, &mut |vid, found| {
             let numbers = || Ok((found.get(1)?, found.get(2)?, found.get(3)?, found.get_ref(4)?.as_blob()?));
@@ -90,20 +107,25 @@ impl Verifier<'_, '_> {
             let (seq, model, part): (Seq, i64, i64) = (seq, model, part);
             let given = vid > 0 && vid < self.tx.meta.next_vid;
             self.expect(given, Fault::Number, row("vector", vid), "a number that was never given out");
-            let Some(owned) = self.owned(vid, seq)? else {
-                // Whose it is cannot be read.
-                return Ok((zeroes(data) || codec::open(data, vector_seed(seq, model, part)).is_some()).then_some(()));
+            let slot = match self.owner(vid, seq)? {
+                Owner::Unreadable => {
+                    let whole = zeroes(data) || codec::open(data, vector_seed(seq, model, part)).is_some();
+                    return Ok(whole.then_some(()));
+                }
+                Owner::Nobody => {
+                    let here = row("vector", vid);
+                    self.expect(zeroes(data), Fault::NotErased, here, "of no memory, and not overwritten");
+                    return Ok(Some(()));
+                }
+                Owner::Memory { slot } => slot,
             };
-            if !owned {
-                let here = row("vector", vid);
-                self.expect(zeroes(data), Fault::NotErased, here, "of no memory, and not overwritten");
-                return Ok(Some(()));
-            }
             let Some(floats) = codec::decode_floats(data, vector_seed(seq, model, part)) else { return Ok(None) };
             let here = row_of("vector", vid, seq);
-            let known = dimensions.iter().find(|(id, _)| *id == model);
-            let fits = known.map_or(model == 0, |(_, dimension)| floats.len() as i64 == *dimension);
+            let known = models.iter().find(|known| known.id == model);
+            let fits = known.map_or(model == 0, |known| floats.len() as i64 == known.dimension);
             self.expect(fits, Fault::Number, here, "not of its model's dimension, or of no model");
+            let used = known.is_none_or(|known| known.places.get(slot).is_some_and(|place| *place > 0));
+            self.expect(used, Fault::Number, here, "of a model that the collection does not have now");
             let next = last == (vid - 1, seq, model, part - 1);
             self.expect(next || part == 0, Fault::Number, here, "the part before it is not there");
             last = (vid, seq, model, part);
@@ -111,15 +133,29 @@ impl Verifier<'_, '_> {
         })
     }
 
-    /// Does the memory point at this vector? `None`: its row cannot be read.
-    fn owned(&self, vid: i64, seq: Seq) -> Result<Option<bool>> {
-        let Some(entry) = Self::known(self.tx.entry(seq))? else { return Ok(None) };
-        let Some(entry) = entry else { return Ok(Some(false)) };
+    fn owner(&self, vid: i64, seq: Seq) -> Result<Owner> {
+        let Some(entry) = Self::known(self.tx.entry(seq))? else { return Ok(Owner::Unreadable) };
+        let Some(entry) = entry else { return Ok(Owner::Nobody) };
         if entry.vids().contains(&vid) {
-            return Ok(Some(true));
+            return Ok(Owner::Memory { slot: 0 });
         }
-        let incoming = Self::known(self.tx.incoming(seq))?;
-        Ok(incoming.map(|place| place.is_some_and(|place| place.vids().contains(&vid))))
+        let Some(incoming) = Self::known(self.tx.incoming(seq))? else { return Ok(Owner::Unreadable) };
+        let moved = incoming.is_some_and(|place| place.vids().contains(&vid));
+        Ok(if moved { Owner::Memory { slot: 1 } } else { Owner::Nobody })
+    }
+
+    fn places(&self) -> Result<Vec<Known>> {
+        let ids = Self::known(self.tx.numbers("SELECT id FROM model ORDER BY id", []))?.unwrap_or_default();
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            let number = |column: &str| self.number(&format!("SELECT {column} FROM model WHERE id = ?1"), [id]);
+            if let (Some(dimension), Some(current), Some(incoming)) =
+                (number("dimension")?, number("current")?, number("incoming")?)
+            {
+                found.push(Known { id, dimension, places: [current, incoming] });
+            }
+        }
+        Ok(found)
     }
 
     fn feedback(&self) -> Result<()> {

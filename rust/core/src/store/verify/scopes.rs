@@ -124,16 +124,4 @@ impl Verifier<'_, '_> {
         }
         Ok(())
     }
-
-    /// Id and dimension of each model.
-    pub(super) fn dimensions(&self) -> Result<Vec<(i64, i64)>> {
-        let ids = Self::known(self.tx.numbers("SELECT id FROM model ORDER BY id", []))?.unwrap_or_default();
-        let mut found = Vec::with_capacity(ids.len());
-        for id in ids {
-            found.extend(
-                self.number("SELECT dimension FROM model WHERE id = ?1", [id])?.map(|dimension| (id, dimension)),
-            );
-        }
-        Ok(found)
-    }
 }

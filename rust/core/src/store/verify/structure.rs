@@ -5,12 +5,18 @@ use crate::error::{Error, Result};
 use crate::store::calibration;
 use crate::store::codec;
 use crate::store::fault::At;
-use crate::store::read::model_seed;
+use crate::store::models::model_seed;
 use crate::store::schema;
 use crate::store::walk::{Table, is_damage};
 
 const MODEL: Table = Table { name: "model", key: "id", columns: "name, dimension, probe, current, incoming" };
 const CALIBRATION: Table = Table { name: "calibration", key: "model", columns: "data" };
+
+const PARTIAL_INDEXES: [(&str, &str); 3] = [
+    ("memory_key", "key IS NOT NULL AND superseded_by IS NULL"),
+    ("memory_successor", "superseded_by IS NOT NULL"),
+    ("memory_expires", "expires IS NOT NULL"),
+];
 
 impl Verifier<'_, '_> {
     /// The one row of `origin` and `meta` was read and checked when the snapshot began.
@@ -25,7 +31,20 @@ impl Verifier<'_, '_> {
         if found.as_ref() != Some(&expected) {
             self.add(Fault::Structure, whole("sqlite_schema"), "the tables and indexes are not those of this schema");
         }
-        self.sqlite_check()
+        self.sqlite_check()?;
+        self.partial_indexes()
+    }
+
+    /// SQLite finds each row in each index, but counts the entries of those only that have all rows.
+    fn partial_indexes(&self) -> Result<()> {
+        for (index, condition) in PARTIAL_INDEXES {
+            let of = |by: &str| self.number(&format!("SELECT count(*) FROM memory {by} WHERE {condition}"), []);
+            let entries = of(&format!("INDEXED BY {index}"))?;
+            let rows = of("NOT INDEXED")?;
+            let same = entries == rows && entries.is_some();
+            self.expect(same, Fault::Structure, whole("memory"), &format!("wrong # of entries in index {index}"));
+        }
+        Ok(())
     }
 
     /// SQLite compares tables with their indexes here. Its lines name pages, tables and row numbers, never a value.

@@ -1,0 +1,63 @@
+"""Writing a collection into a file: as lines, or as a copy."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from retentive import _clock, _steps, _validate
+from retentive._errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from retentive._bulk import Progress
+    from retentive._engine import Engine
+
+SUFFIX = ".db"
+COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
+
+
+def export(engine: Engine, path: object, vectors: bool, progress: Progress | None) -> int:
+    """Write all that has not expired; see `Collection.export`."""
+    _validate.callable_or_none("progress", progress)
+    _steps.plain("progress", progress)
+    with_vectors = _validate.boolean("vectors", vectors)
+    target = file(path)
+    _refuse_collection(target)
+    written = engine.core.export(target, with_vectors, _clock.now(), progress)
+    if progress is not None:
+        progress(written, written)
+    return written
+
+
+def _refuse_collection(target: Path) -> None:
+    """Refuse to write over a file that is, or may be, somebody's collection."""
+    is_open = any(os.path.lexists(f"{target}{suffix}") for suffix in COMPANIONS)
+    if is_open or (target.suffix == SUFFIX and target.exists()):
+        raise InvalidInputError(
+            f"path is {_validate.shown(str(target))}, a collection's own file by its name, or an open database; "
+            "export() writes lines: name a file like 'chat.jsonl', or call backup() for a copy"
+        )
+
+
+def backup(engine: Engine, name: str, path: object) -> Path:
+    """Copy the collection's file; see `Collection.backup`."""
+    target = file(path)
+    if target.is_dir():
+        target = target / f"{name}{SUFFIX}"
+    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
+        raise InvalidInputError(
+            f"path is {_validate.shown(str(path))}, expected a file like 'chat.db', which Collection('chat', "
+            "path=folder) opens, or a folder that exists"
+        )
+    engine.core.backup(target)
+    return target
+
+
+def file(path: object) -> Path:
+    """Return a file's absolute path; of a link, what it leads to."""
+    given = _validate.path(path, "path", "the path of a file")
+    _validate.utf8_size(str(given), "path")
+    absolute = given.absolute()
+    return absolute.resolve() if absolute.is_symlink() else absolute

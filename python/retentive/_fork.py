@@ -1,0 +1,53 @@
+"""What a fork waits for, and what its child does first: it inherits locks, not the threads that would let go of them.
+
+`import retentive` loads little; numpy, the model's tokenizer and what the async twins run on come with the first call
+that needs them. A child of a process that forks in the middle of such an import would wait for ever in its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What is imported when needed.
+_PACKAGES = frozenset({"asyncio", "huggingface_hub", "numpy", "onnxruntime", "retentive", "tokenizers"})
+# Whoever waits for the interpreter while this thread sleeps gets it, and asks for it again only after 5 ms: a look at
+# the modules and the fork after it are not cut in two.
+_MOMENT_S = 0.000001
+
+
+def in_child(renew: Callable[[], None]) -> None:
+    """Have `renew` called in every child that this process forks; nothing where there is no fork, as on Windows."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=renew)
+
+
+def wait_for_imports() -> None:
+    """Return when no other thread is importing what this package imports when needed."""
+    waited_for: set[str] = set()
+    while True:
+        time.sleep(_MOMENT_S)
+        under_way = _under_way() - waited_for
+        if not under_way:
+            return
+        for name in under_way:
+            waited_for.add(name)
+            with contextlib.suppress(ImportError):  # theirs to report: whoever needs the module imports it again
+                importlib.import_module(name)  # waits for the other thread; not for this one, where it is in it itself
+
+
+def _under_way() -> set[str]:
+    """Return the modules whose locks are held. Only the import system knows of those that it is still looking for."""
+    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    return {name for name in tuple(locks) if name.partition(".")[0] in _PACKAGES}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=wait_for_imports)

@@ -1,0 +1,200 @@
+"""`export`, `import`, `backup`: a collection into a file and back, and chat logs of other programs."""
+
+from __future__ import annotations
+
+import enum
+import json
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retentive import importers
+from retentive._errors import InvalidInputError
+from retentive.cli import options, place
+from retentive.cli.progress import bar, waiting
+from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from retentive._collection import Collection
+
+
+class Origin(enum.StrEnum):
+    """Which program wrote the file."""
+
+    RETENTIVE = "retentive"
+    OPENAI = "openai"
+    CHATGPT = "chatgpt"
+    SHAREGPT = "sharegpt"
+    LANGCHAIN = "langchain"
+    MEM0 = "mem0"
+    CHROMA = "chroma"
+
+
+# Whose logs name a session, and whose do not.
+_MESSAGES: dict[Origin, Callable[..., Any]] = {
+    Origin.OPENAI: importers.openai_messages,
+    Origin.SHAREGPT: importers.sharegpt,
+    Origin.LANGCHAIN: importers.langchain_messages,
+}
+_OWN_SESSIONS: dict[Origin, Callable[..., Any]] = {Origin.CHATGPT: importers.chatgpt, Origin.MEM0: importers.mem0}
+
+
+class OnConflict(enum.StrEnum):
+    """What becomes of a memory whose id or key is taken."""
+
+    ERROR = "error"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; `-` is standard output.")],
+    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors: larger, and quick to import.")] = False,
+    db: options.Db = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write everything into a file of JSON Lines."""
+    piped = file == "-"
+    if piped and as_json:
+        fail("--json says what was written where, and `-` writes the export itself, expected one of them", USAGE)
+    if piped and sys.stdout.isatty():
+        fail("standard output is a terminal, expected a pipe or the name of a file", USAGE)
+    with place.opened(db) as collection:
+        if piped:
+            _export_to_pipe(collection, vectors=vectors)
+            return
+        with bar("exporting") as progress:
+            count = collection.export(file, vectors=vectors, progress=progress)
+    if as_json:
+        print_json({"exported": count, "path": file})
+    else:
+        console().print(shown_in_line(f"exported {_memories(count)} to {file}"))
+
+
+def _export_to_pipe(collection: Collection, *, vectors: bool) -> None:
+    with tempfile.TemporaryDirectory(prefix="retentive-") as folder, bar("exporting") as progress:
+        whole = Path(folder) / "export.jsonl"
+        collection.export(whole, vectors=vectors, progress=progress)
+        with whole.open("rb") as lines:
+            shutil.copyfileobj(lines, sys.stdout.buffer)
+
+
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to read; `-` is standard input.")],
+    origin: Annotated[
+        Origin, typer.Option("--from", metavar="PROGRAM", help=f"Which program wrote it: {', '.join(Origin)}.")
+    ] = Origin.RETENTIVE,
+    on_conflict: Annotated[
+        OnConflict, typer.Option("--on-conflict", help="Where an id or a key is taken.")
+    ] = OnConflict.ERROR,
+    session: Annotated[str | None, typer.Option("--session", "-s", metavar="NAME", help="Of a chat log.")] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Of a chat log: whose.")] = None,
+    collection_name: Annotated[
+        str | None, typer.Option("--collection", metavar="NAME", help="Of Chroma: which collection of the folder.")
+    ] = None,
+    db: options.Db = None,
+    embedder: options.Embedder = None,
+    as_json: options.Json = False,
+) -> None:
+    """Store what `export` wrote, or another program's log."""
+    _check_options(origin, on_conflict, session, user, collection_name)
+    try:
+        with _readable(file) as path:
+            if origin is Origin.RETENTIVE:
+                with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+                    report = asdict(collection.import_(path, on_conflict=on_conflict.value, progress=progress))
+            elif origin is Origin.CHROMA:
+                report = _documents(path, collection_name, db, embedder)
+            else:
+                report = _log(origin, path, session, user, db, embedder)
+    except InvalidInputError as error:  # of the file, not of an option
+        fail(str(error))
+    if as_json:
+        print_json(report)
+    else:
+        more = [f"{count:,} {what}" for what, count in report.items() if count and what != "imported"]
+        console().print(", ".join([f"imported {_memories(report['imported'])}", *more]))
+
+
+def _check_options(
+    origin: Origin, on_conflict: OnConflict, session: str | None, user: str | None, collection: str | None
+) -> None:
+    if session is not None and origin not in _MESSAGES:
+        fail(f"--session: what {origin} wrote has sessions of its own, or none", USAGE)
+    if user is not None and origin not in {*_MESSAGES, *_OWN_SESSIONS}:
+        fail(f"--user: what {origin} wrote has users of its own, or none", USAGE)
+    if on_conflict is not OnConflict.ERROR and origin is not Origin.RETENTIVE:
+        fail("--on-conflict is for what `retentive export` wrote", USAGE)
+    if collection is not None and origin is not Origin.CHROMA:
+        fail("--collection is for --from chroma", USAGE)
+
+
+def _log(
+    origin: Origin, path: Path, session: str | None, user: str | None, db: str | None, embedder: str | None
+) -> dict[str, int]:
+    named = {} if session is None else {"session": session}
+    items = list((_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named))
+    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+        return {"imported": len(collection.remember_many(items, progress=progress))}
+
+
+def _documents(path: Path, name: str | None, db: str | None, embedder: str | None) -> dict[str, int]:
+    batches = importers.chroma(_got(path) if path.is_file() else path, collection=name)
+    first = next(batches, None)
+    count = 0
+    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+        while first is not None:
+            count += len(collection.add(**first))
+            if progress is not None:
+                progress(count, None)
+            first = next(batches, None)
+    return {"imported": count}
+
+
+def _got(path: Path) -> Any:
+    """Return what Chroma's `get` returned, from a file of JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        fail(f"what was to be read is no JSON: {error}")
+
+
+@contextmanager
+def _readable(file: str) -> Iterator[Path]:
+    """Give the file, or one with what comes in on standard input; a file that is missing is an error here."""
+    if file != "-":
+        Path(file).stat()
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory(prefix="retentive-") as folder:
+        whole = Path(folder) / "standard-input"
+        with whole.open("wb") as lines:
+            shutil.copyfileobj(sys.stdin.buffer, lines)
+        yield whole
+
+
+def backup(
+    path: Annotated[str, typer.Argument(metavar="FILE.db", help="The new file, or a folder for it.")],
+    db: options.Db = None,
+    as_json: options.Json = False,
+) -> None:
+    """Copy the collection, also while it is in use."""
+    with place.opened(db) as collection, waiting("copying"):
+        made = collection.backup(path)
+    if as_json:
+        print_json({"path": str(made)})
+    else:
+        here = Path.cwd()
+        console().print(shown_in_line(f"copied to {made.relative_to(here) if made.is_relative_to(here) else made}"))
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"

@@ -1,0 +1,100 @@
+"""ChatGPT's data export: `conversations.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from retentive import _validate
+from retentive._errors import InvalidInputError
+from retentive.importers._message import Item, content, instant, kept, role_of, said, wanted
+from retentive.importers._source import Source, mapping, rows
+
+_TEXTS = ("text", "result")  # where a content that has no parts says something
+_NOT_SAID = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
+
+
+def chatgpt(
+    source: Source, *, user: str | None = None, roles: Collection[str] | None = ("user", "assistant")
+) -> Iterator[Item]:
+    """Yield the messages of ChatGPT's data export as turns, for `remember_many`.
+
+    A conversation is a session, by its id. It is a tree, because answers can be asked for again and questions changed:
+    what was last on the screen is taken. Ids are `conversation:message`, so that importing the same export twice is a
+    `ConflictError` and stores nothing twice. The metadata have the conversation's `title`, and the `model`.
+
+    Args:
+        source: the path of `conversations.json` from the archive, or what was loaded from it.
+        user: whose they are.
+        roles: keep only messages of these roles; None for all, with what tools answered.
+
+    Raises:
+        InvalidInputError: a conversation is not of this form; the message says where.
+        OSError: the file cannot be read.
+    """
+    keep = wanted(roles)
+    return kept(_items(source, _validate.owner(user)), keep)
+
+
+def _items(source: Source, user: str | None) -> Iterator[Item | None]:
+    for index, row in enumerate(rows(source, "conversations")):
+        conversation = mapping(row, f"conversations[{index}]")
+        nodes = mapping(conversation.get("mapping"), f"conversations[{index}].mapping")
+        session = str(conversation.get("conversation_id") or conversation.get("id") or f"chatgpt-{index}")
+        for name, node in _thread(nodes, conversation.get("current_node"), index):
+            message = node.get("message")
+            if message is not None:
+                place = f"conversations[{index}].mapping[{name!r}].message"
+                yield _item(mapping(message, place), place, name, session, user, conversation.get("title"))
+
+
+def _thread(nodes: Mapping[str, Any], current: Any, index: int) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the nodes from the first to the one that was last on the screen."""
+    last = current if current in nodes else _latest_leaf(nodes)
+    path: list[tuple[str, Mapping[str, Any]]] = []
+    seen = set()
+    while last is not None and last in nodes:
+        if last in seen:
+            raise InvalidInputError(f"conversations[{index}].mapping has a ring of parents at {_validate.shown(last)}")
+        seen.add(last)
+        node = mapping(nodes[last], f"conversations[{index}].mapping[{last!r}]")
+        path.append((last, node))
+        last = node.get("parent")
+    return path[::-1]
+
+
+def _latest_leaf(nodes: Mapping[str, Any]) -> str | None:
+    def created(name: str) -> float:
+        node = nodes[name]
+        message = node.get("message") if isinstance(node, Mapping) else None
+        at = message.get("create_time") if isinstance(message, Mapping) else None
+        return at if isinstance(at, int | float) else 0.0
+
+    leaves = [name for name, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
+    return max(leaves, key=created, default=None)
+
+
+def _item(message: Mapping[str, Any], place: str, node: str, session: str, user: str | None, title: Any) -> Item | None:
+    about = message.get("metadata") if isinstance(message.get("metadata"), Mapping) else {}
+    body = mapping(message.get("content") or {}, f"{place}.content")
+    hidden = bool(about and about.get("is_visually_hidden_from_conversation"))
+    if hidden or body.get("content_type") in _NOT_SAID:
+        return None
+    text, others = content(body.get("parts"), f"{place}.content.parts")
+    text = text or next((body[key] for key in _TEXTS if isinstance(body.get(key), str)), "")
+    stored = said(text, others, [])
+    if not stored or stored.isspace():
+        return None
+    author = mapping(message.get("author") or {}, f"{place}.author")
+    metadata = {"title": title, "model": about.get("model_slug") if about else None, "parts": others}
+    at, name = message.get("create_time"), author.get("name")
+    return {
+        "text": stored,
+        "id": f"{session}:{message.get('id') or node}",
+        "session": session,
+        "user": user,
+        "role": role_of(author.get("role"), {}, f"{place}.author.role"),
+        "metadata": {key: value for key, value in metadata.items() if value},
+        **({"name": name} if name else {}),
+        **({} if at is None else {"timestamp": instant(at, f"{place}.create_time")}),
+    }

@@ -1,0 +1,104 @@
+"""Collections of Chroma, as documents."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from retentive import _validate
+from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._vectors import length
+
+Batch = dict[str, Any]
+
+BATCH = 1_000  # documents asked for at once
+_WITHOUT_VECTORS = ["documents", "metadatas"]
+_WITH_VECTORS = [*_WITHOUT_VECTORS, "embeddings"]
+
+
+def chroma(source: object, *, collection: str | None = None, vectors: bool = False) -> Iterator[Batch]:
+    """Yield the documents of a Chroma collection, 1,000 a batch, for `add`.
+
+    Each batch is what `add` takes by name: `for batch in chroma(source): db.add(**batch)`.
+    Ids and metadata stay, so that importing twice changes nothing.
+
+    Args:
+        source: what `collection.get(include=[...])` returned; a collection of `chromadb`; or the folder of a
+            `PersistentClient`, which needs `chromadb` installed.
+        collection: the collection's name, for a folder.
+        vectors: take Chroma's vectors too. All of a collection are of one model: open ours with that embedder, or
+            without one and search with vectors. False embeds the texts anew.
+
+    Raises:
+        InvalidInputError: a document has no text, or this is not what `get` returns.
+        ConfigurationError: `chromadb` is not installed.
+    """
+    _validate.boolean("vectors", vectors)
+    if isinstance(source, str | os.PathLike):
+        source = _opened(source, collection)
+    elif collection is not None:
+        raise InvalidInputError("collection is given without a folder, expected a folder as source, or no collection")
+    return _batches(source, vectors)
+
+
+def _opened(folder: str | os.PathLike[str], collection: str | None) -> Any:
+    if collection is None:
+        raise InvalidInputError("collection is None, expected the name of one in the folder")
+    if not Path(folder).is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
+    try:
+        import chromadb  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ConfigurationError(
+            "a folder of Chroma is read by chromadb, which is not installed",
+            hint="pip install chromadb, or pass what collection.get(include=[...]) returned there",
+        ) from error
+    return chromadb.PersistentClient(path=os.fspath(folder)).get_collection(collection)
+
+
+def _batches(source: Any, vectors: bool) -> Iterator[Batch]:
+    if isinstance(source, Mapping):
+        if length(source.get("ids")):
+            yield _batch(source, vectors)
+        elif not isinstance(source.get("ids"), list):
+            raise _not_a_result(source)
+        return
+    if not callable(getattr(source, "get", None)):
+        raise _not_a_result(source)
+    include = _WITH_VECTORS if vectors else _WITHOUT_VECTORS
+    start = 0
+    while length((got := source.get(include=include, limit=BATCH, offset=start))["ids"]):
+        yield _batch(got, vectors)
+        start += len(got["ids"])
+
+
+def _not_a_result(source: object) -> InvalidInputError:
+    return InvalidInputError(
+        f"source is {_validate.shown(source)}, expected what collection.get(include=['documents', 'metadatas']) of "
+        "Chroma returns, a collection or a folder"
+    )
+
+
+def _batch(got: Mapping[str, Any], vectors: bool) -> Batch:
+    ids, texts = got.get("ids"), got.get("documents")
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+        raise InvalidInputError(
+            "source has other ids than get() gives; of query() they are lists of lists: use get() instead"
+        )
+    if not isinstance(texts, list) or len(texts) != len(ids):
+        raise InvalidInputError("source has no documents, expected get(include=['documents', 'metadatas'])")
+    missing = [name for name, text in zip(ids, texts, strict=True) if not isinstance(text, str) or not text.strip()]
+    if missing:
+        raise InvalidInputError(
+            f"{len(missing)} of {len(ids)} records have no document, the first is {_validate.shown(missing[0])}; "
+            "expected a text each: leave those out with get(ids=...)"
+        )
+    batch: Batch = {"texts": texts, "ids": ids, "metadata": got.get("metadatas") or None}
+    if vectors:
+        if length(got.get("embeddings")) != len(ids):
+            raise InvalidInputError("source has no embeddings, expected get(include=[..., 'embeddings'])")
+        batch["vectors"] = got["embeddings"]
+    return batch

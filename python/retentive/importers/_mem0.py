@@ -1,0 +1,79 @@
+"""Memories of mem0, as `get_all` gives them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from retentive import _clock, _times, _validate
+from retentive._errors import InvalidInputError
+from retentive.importers._message import Item, instant
+from retentive.importers._source import Source, mapping, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_INSIDE = ("results", "memories")
+_TEXTS = ("memory", "data", "text")
+_KEPT = ("agent_id", "app_id", "actor_id", "categories", "hash", "score_threshold")
+
+
+def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
+    """Yield the memories of mem0 as facts, for `remember_many`.
+
+    Ids stay, so that importing twice is a `ConflictError`. `user_id` is the user, `run_id` the session, `updated_at`
+    (else `created_at`) the time; `agent_id`, `app_id`, `actor_id`, `categories` and `hash` join the metadata. A memory
+    with an `expiration_date` expires then; one that has expired is left out. No judge is asked.
+
+    Args:
+        source: what `get_all` returned, with `results` or as a list; or the path of a file with it.
+        user: whose the memories without a `user_id` are.
+
+    Raises:
+        InvalidInputError: a memory is not of this form; the message says where.
+        OSError: the file cannot be read.
+    """
+    owner = _validate.owner(user)
+    return _items(source, owner)
+
+
+def _items(source: Source, user: str | None) -> Iterator[Item]:
+    for index, row in enumerate(rows(source, *_INSIDE)):
+        place = f"results[{index}]"
+        found = _item(mapping(row, place), place, user)
+        if found is not None:
+            yield found
+
+
+def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | None:
+    text = next((memory[key] for key in _TEXTS if isinstance(memory.get(key), str)), None)
+    if text is None:
+        raise InvalidInputError(f"{place} has no memory, expected what get_all() of mem0 returns")
+    changed = memory.get("updated_at") or memory.get("created_at")
+    at = datetime.fromtimestamp(_clock.now() / 1e6, UTC) if changed is None else instant(changed, f"{place}.updated_at")
+    days = _days_left(memory.get("expiration_date"), at, place)
+    if days is not None and days <= 0:
+        return None
+    about = dict(mapping(memory.get("metadata") or {}, f"{place}.metadata"))
+    about |= {key: memory[key] for key in _KEPT if memory.get(key) is not None}
+    return {
+        "text": text,
+        "kind": "fact",
+        "check": False,
+        "user": memory.get("user_id") or user,
+        "session": memory.get("run_id") or None,
+        "timestamp": at,
+        **({"id": memory["id"]} if memory.get("id") else {}),
+        **({"metadata": about} if about else {}),
+        **({} if days is None else {"ttl_days": days}),
+    }
+
+
+def _days_left(expires: object, at: datetime | str, place: str) -> float | None:
+    """Return how long after its time a memory expires; 0 where it has."""
+    if expires is None:
+        return None
+    end = _times.instant(f"{place}.expiration_date", instant(expires, f"{place}.expiration_date"))
+    if end <= _clock.now():
+        return 0
+    return (end - _times.instant(f"{place}.updated_at", at)) / _times.DAY_US

@@ -1,0 +1,66 @@
+"""Messages as OpenAI's chat API takes them, and logs and training files made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from retentive import _validate
+from retentive._errors import InvalidInputError
+from retentive.importers._message import Item, item, kept, role_of, wanted
+from retentive.importers._source import Source, loaded, mapping, rows, sequence
+
+ROLES = {"function": "tool"}
+_CONVERSATION = "messages"
+
+
+def openai_messages(
+    source: Source, *, session: str = "imported", user: str | None = None, roles: Collection[str] | None = None
+) -> Iterator[Item]:
+    """Yield messages of OpenAI's form as turns, for `remember_many`.
+
+    A content of several parts becomes its texts; what it has of other parts stands in the metadata as `parts`, and is
+    the text where there is no other, as `[image_url]`. Calls of tools stand in the metadata as `tool_calls`, and are
+    the text of a message without one. A message in which nothing was said is left out. A message may have a time:
+    `timestamp`, `created_at`, `create_time` or `ts`, ISO 8601 or Unix seconds or milliseconds.
+
+    Args:
+        source: a list of messages; a dict `{"messages": [...]}`, or many of them, one conversation each (a training
+            file, one a line); or the path of a file with one of these.
+        session: their session; of many conversations, each one's `id`, or `session-0`, `session-1` and so on.
+        user: whose they are.
+        roles: keep only messages of these roles; None for all.
+
+    Raises:
+        InvalidInputError: a message is not of this form; the message says where.
+        OSError: the file cannot be read.
+    """
+    _validate.named_session(session)
+    keep = wanted(roles)
+    return kept(_items(source, session, _validate.owner(user)), keep)
+
+
+def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
+    values = loaded(source)
+    single = isinstance(values, Mapping)
+    for index, row in enumerate(rows(values)):
+        found = mapping(as_mapping(row), f"messages[{index}]")
+        if _CONVERSATION in found and "role" not in found:
+            own = session if single else str(found.get("id") or f"{session}-{index}")
+            for place, message in enumerate(sequence(found[_CONVERSATION], f"[{index}].messages")):
+                yield _item(message, f"[{index}].messages[{place}]", own, user)
+        else:
+            yield _item(found, f"messages[{index}]", session, user)
+
+
+def _item(message: object, place: str, session: str, user: str | None) -> Item | None:
+    found = mapping(as_mapping(message), place)
+    if "role" not in found:
+        raise InvalidInputError(f"{place} has no role, expected a message like {{'role': 'user', 'content': '...'}}")
+    role = role_of(found["role"], ROLES, f"{place}.role")
+    return item(found, place, role=role, session=session, user=user)
+
+
+def as_mapping(value: Any) -> Any:
+    """Return a message of a client library as a dict, anything else as it is."""
+    return value.model_dump() if hasattr(value, "model_dump") else value

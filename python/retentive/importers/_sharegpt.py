@@ -1,0 +1,69 @@
+"""ShareGPT's form, and training files made after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retentive import _validate
+from retentive._errors import InvalidInputError
+from retentive.importers._message import Item, item, kept, role_of, wanted
+from retentive.importers._source import Source, mapping, rows, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+ROLES = {
+    **dict.fromkeys(("human", "user", "prompter"), "user"),
+    **dict.fromkeys(("gpt", "chatgpt", "assistant", "bing", "bard", "model", "bot"), "assistant"),
+    **dict.fromkeys(("function_call", "tool_call"), "assistant"),
+    **dict.fromkeys(("tool", "function", "observation", "tool_response", "function_response"), "tool"),
+}
+_TURNS = ("conversations", "conversation", "items", "messages")
+_SPEAKERS = ("from", "role", "user")
+_VALUES = ("value", "content", "text")
+
+
+def sharegpt(
+    source: Source, *, session: str = "sharegpt", user: str | None = None, roles: Collection[str] | None = None
+) -> Iterator[Item]:
+    """Yield the messages of conversations in ShareGPT's form as turns, for `remember_many`.
+
+    Each row is a conversation, `{"id": ..., "conversations": [{"from": "human", "value": "..."}, ...]}`, and a session:
+    by its `id`, or `session-0`, `session-1` and so on. A `system` text of the row comes first.
+
+    Args:
+        source: the path of a file (JSON, or JSON Lines with one conversation a line), or what was loaded from it.
+        session: the first part of the sessions' names, where rows have no id.
+        user: whose they are.
+        roles: keep only messages of these roles, as `user` and `assistant`; None for all.
+
+    Raises:
+        InvalidInputError: a row is not of this form; the message says where.
+        OSError: the file cannot be read.
+    """
+    _validate.named_session(session)
+    keep = wanted(roles)
+    return kept(_items(source, session, _validate.owner(user)), keep)
+
+
+def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
+    for index, row in enumerate(rows(source)):
+        found = mapping(row, f"[{index}]")
+        key = next((key for key in _TURNS if key in found), None)
+        if key is None:
+            raise InvalidInputError(
+                f"[{index}] has no conversations, expected {{'conversations': [{{'from', 'value'}}]}}"
+            )
+        given = found.get("id")
+        own = f"{session}-{index}" if given is None or given == "" else str(given)
+        if isinstance(found.get("system"), str):
+            yield item({"content": found["system"]}, f"[{index}].system", role="system", session=own, user=user)
+        for place, turn in enumerate(sequence(found[key], f"[{index}].{key}")):
+            yield _item(mapping(turn, f"[{index}].{key}[{place}]"), f"[{index}].{key}[{place}]", own, user)
+
+
+def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -> Item | None:
+    speaker = next((turn[key] for key in _SPEAKERS if key in turn), None)
+    value = next((turn[key] for key in _VALUES if key in turn), None)
+    role = role_of(speaker, ROLES, f"{place}.from")
+    return item({**turn, "content": value}, place, role=role, session=session, user=user)

@@ -1,0 +1,116 @@
+//! A file that is whole or not there: written beside its place, and renamed when it is complete.
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::fault;
+use crate::error::{Error, Result};
+
+/// Tells the files that one process writes at a time.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+const MOST_TRIES: usize = 1_000;
+
+pub(super) const BUFFER: usize = 1 << 18;
+
+/// A new file that only its owner may read, in the folder of `target`.
+pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    for _ in 0..MOST_TRIES {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut name = target.as_os_str().to_owned();
+        name.push(format!(".{}-{number}.{ending}", std::process::id()));
+        let name = PathBuf::from(name);
+        match options.open(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(os_error(target, &error)),
+        }
+    }
+    Err(fault::io(target, libc::EEXIST))
+}
+
+/// Its part is deleted where it is dropped before [`keep`](Self::keep). Only its owner may read it.
+#[derive(Debug)]
+pub struct Outfile {
+    part: PathBuf,
+    target: PathBuf,
+    file: Option<BufWriter<File>>,
+    kept: bool,
+}
+
+impl Outfile {
+    pub fn beside(target: &Path) -> Result<Self> {
+        if target.is_dir() {
+            return Err(fault::io(target, libc::EISDIR));
+        }
+        let (part, file) = create_beside(target, "part")?;
+        let file = Some(BufWriter::with_capacity(BUFFER, file));
+        Ok(Self { part, target: target.to_path_buf(), file, kept: false })
+    }
+
+    /// Where it is until it is kept.
+    #[must_use]
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes));
+        written.map_err(|error| os_error(&self.target, &error))
+    }
+
+    /// Lets go of the file, for somebody else to write it.
+    pub(super) fn let_go(&mut self) {
+        self.file = None;
+    }
+
+    /// Puts it in its place, with its bytes on the disk.
+    pub fn keep(mut self) -> Result<()> {
+        let done = self.flushed().and_then(|()| std::fs::rename(&self.part, &self.target));
+        done.map_err(|error| os_error(&self.target, &error))?;
+        self.kept = true;
+        sync_folder(&self.target);
+        Ok(())
+    }
+
+    fn flushed(&mut self) -> io::Result<()> {
+        match self.file.take() {
+            Some(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all(),
+            None => OpenOptions::new().write(true).open(&self.part)?.sync_all(),
+        }
+    }
+}
+
+impl Drop for Outfile {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.file = None;
+            // It may never have been there; what cannot be deleted has a name that says what it is.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// Makes the new name last. Some file systems cannot, and the file is whole whether or not they do.
+fn sync_folder(path: &Path) {
+    if cfg!(unix)
+        && let Some(folder) = path.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+/// An error of the operating system about this path; a full disk is one of the store's.
+pub(super) fn os_error(path: &Path, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => fault::full(path),
+        Some(errno) => fault::io(path, errno),
+        None => fault::store(path, error.to_string()),
+    }
+}

@@ -1,0 +1,165 @@
+"""`retentive export`, `import`, `backup`: files, pipes, conflicts, and chat logs of other programs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from retentive import Collection
+from retentive.embedders import HashEmbedder
+
+
+@pytest.fixture
+def told(cli, tmp_path):
+    """Two turns and a keyed fact."""
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember("hello", session="a", id="one")
+        db.remember("hello again", session="a", id="two")
+        db.remember("The office is in Paris", kind="fact", key="office", id="office")
+
+
+def texts(cli, *arguments):
+    return [json.loads(line)["text"] for line in cli("turns", "--any-user", "--json", *arguments).stdout.splitlines()]
+
+
+def test_what_is_exported_is_imported(cli, told, tmp_path):
+    written = cli("export", "chat.jsonl")
+    assert (written.exit_code, written.stdout) == (0, "exported 3 memories to chat.jsonl\n")
+    read = cli("import", "chat.jsonl", "--db", "copy", "--json")
+    assert (read.exit_code, json.loads(read.stdout)["imported"]) == (0, 3)
+    assert texts(cli, "--db", "copy") == ["hello", "hello again"]
+    again = cli("export", "again.jsonl", "--db", "copy", "--json")
+    assert json.loads(again.stdout) == {"exported": 3, "path": "again.jsonl"}
+    once, twice = [(tmp_path / name).read_bytes().splitlines() for name in ("chat.jsonl", "again.jsonl")]
+    assert once[1:] == twice[1:]  # the first line has the collection's name
+
+
+def test_an_export_goes_through_a_pipe(cli, told, tmp_path):
+    cli("export", "chat.jsonl")
+    piped = cli("export", "-")
+    assert piped.stdout_bytes == (tmp_path / "chat.jsonl").read_bytes()
+    assert cli("import", "-", "--db", "copy", input=piped.stdout_bytes).stdout.startswith("imported 3 memories")
+    refused = cli("export", "-", "--json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+
+
+def test_an_export_is_not_written_to_a_terminal(cli, told, terminal):
+    refused = terminal("export", "-")
+    assert refused.end() == 2
+    assert refused.text == "retentive: standard output is a terminal, expected a pipe or the name of a file\n"
+
+
+def test_conflicts_are_refused_skipped_or_replaced(cli, told):
+    cli("export", "chat.jsonl")
+    refused = cli("import", "chat.jsonl")
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert "one" in refused.stderr
+    skipped = json.loads(cli("import", "chat.jsonl", "--on-conflict", "skip", "--json").stdout)
+    assert (skipped["imported"], skipped["skipped"]) == (0, 3)
+    replaced = cli("import", "chat.jsonl", "--on-conflict", "replace")
+    assert (replaced.exit_code, replaced.stdout) == (0, "imported 3 memories, 3 replaced, 3 embedded\n")
+
+
+def test_a_bad_line_is_named_and_nothing_is_imported(cli, told, tmp_path):
+    cli("export", "chat.jsonl")
+    lines = (tmp_path / "chat.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "bad.jsonl").write_bytes(b"".join([*lines[:2], b"{\n", *lines[3:]]))
+    cli("remember", "before", "-s", "a", "--db", "copy")
+    refused = cli("import", "bad.jsonl", "--db", "copy")
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert "line 3" in refused.stderr
+    assert texts(cli, "--db", "copy") == ["before"]
+
+
+def test_a_file_that_is_missing_makes_no_collection(cli, tmp_path):
+    for origin in ("retentive", "openai", "mem0", "chroma"):
+        missing = cli("import", "none.json", "--from", origin)
+        assert (missing.exit_code, missing.stderr) == (1, "retentive: none.json: No such file or directory\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+LOGS = {
+    "openai": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}],
+    "sharegpt": [{"conversations": [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]}],
+    "langchain": [{"type": "human", "data": {"content": "hello"}}, {"type": "ai", "data": {"content": "hi"}}],
+}
+
+
+@pytest.mark.parametrize("origin", LOGS)
+def test_chat_logs_are_turns_of_the_session_and_user_that_are_named(cli, origin):
+    read = cli("import", "-", "--from", origin, "-s", "old", "-u", "ann", input=json.dumps(LOGS[origin]))
+    assert (read.exit_code, read.stdout) == (0, "imported 2 memories\n")
+    turns = [json.loads(line) for line in cli("turns", "-u", "ann", "--json").stdout.splitlines()]
+    assert [(turn["role"], turn["text"]) for turn in turns] == [("user", "hello"), ("assistant", "hi")]
+    assert turns[0]["session"].startswith("old")
+
+
+def test_mem0_memories_are_facts_and_importing_twice_is_a_conflict(cli):
+    log = json.dumps({"results": [{"id": "m1", "memory": "Likes tea", "user_id": "ann"}]})
+    assert cli("import", "-", "--from", "mem0", "--json", input=log).stdout == '{"imported": 1}\n'
+    found = json.loads(cli("search", "tea", "-u", "ann", "--json").stdout)["items"]
+    assert [(item["id"], item["kind"]) for item in found] == [("m1", "fact")]
+    again = cli("import", "-", "--from", "mem0", input=log)
+    assert (again.exit_code, again.stdout, again.stderr.count("\n")) == (1, "", 1)
+
+
+def test_what_chroma_returned_is_documents(cli):
+    got = {"ids": ["d1", "d2"], "documents": ["The export button", "Invoices"], "metadatas": [{"page": 1}, None]}
+    assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories\n"
+    (found,) = json.loads(cli("search", "export button", "-n", "1", "--json").stdout)["items"]
+    assert (found["id"], found["kind"], found["metadata"]["page"]) == ("d1", None, 1)
+    refused = cli("import", "-", "--from", "chroma", input="{")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_conversations_of_chatgpt_are_sessions(cli):
+    message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["hello"]}, "id": "m"}
+    node = {"id": "n", "message": message, "parent": None, "children": []}
+    log = json.dumps([{"conversation_id": "c1", "title": "t", "current_node": "n", "mapping": {"n": node}}])
+    assert cli("import", "-", "--from", "chatgpt", input=log).stdout == "imported 1 memory\n"
+    assert cli("turns").stdout.startswith("session c1\n0. hello\n")
+
+
+def test_a_log_that_is_of_another_form_is_one_sentence_and_makes_no_collection(cli, tmp_path):
+    for content in (b"{", b"[1]", b"caf\xe9", b'[{"role": 1}]'):
+        refused = cli("import", "-", "--from", "openai", input=content)
+        assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1), content
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_say_nothing_of_a_format_are_refused(cli):
+    for arguments in (
+        ["-s", "a"],
+        ["-u", "ann"],
+        ["--collection", "x"],
+        ["--from", "mem0", "-s", "a"],
+        ["--from", "openai", "--on-conflict", "skip"],
+        ["--from", "diary"],
+        ["--on-conflict", "merge"],
+    ):
+        refused = cli("import", "none.json", *arguments)
+        assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), arguments
+
+
+def test_a_backup_is_a_collection(cli, told, tmp_path):
+    made = cli("backup", "backup.db")
+    assert (made.exit_code, made.stdout) == (0, "copied to backup.db\n")
+    assert texts(cli, "--db", "backup") == ["hello", "hello again"]
+    (tmp_path / "folder").mkdir()
+    assert json.loads(cli("backup", "folder", "--json").stdout) == {"path": str(tmp_path / "folder" / "retentive.db")}
+    (tmp_path / "other.db").write_bytes(b"something else")
+    refused = cli("backup", "other.db")
+    assert refused.exit_code in {1, 2}
+    assert (tmp_path / "other.db").read_bytes() == b"something else"
+
+
+def test_a_pipe_that_closes_early_ends_an_export_silently(cli, tmp_path):
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember_many([{"text": f"note {number}", "session": "a"} for number in range(2_000)])
+    command = [sys.executable, "-m", "retentive", "export", "-"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.stdout.readline()
+    child.stdout.close()
+    assert (child.stderr.read(), child.wait(timeout=60)) == (b"", 141)
+    child.stderr.close()

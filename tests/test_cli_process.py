@@ -1,0 +1,140 @@
+"""`retentive` as a process: a pipe that closes early, Ctrl-C, a full disk, `python -m`, no typer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from retentive import Collection
+from retentive.embedders import HashEmbedder
+
+COMMAND = [sys.executable, "-m", "retentive"]
+
+
+@pytest.fixture
+def many(cli, tmp_path):
+    """More turns than a pipe takes."""
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember_many([{"text": f"note {number}", "session": "a"} for number in range(2_000)])
+
+
+def finished(*arguments, **options):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, check=False, timeout=120, **options)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_pipe_that_closes_early_is_silent(many, form):
+    child = subprocess.Popen([*COMMAND, "turns", *form], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = child.stdout.readline()
+    child.stdout.close()
+    error = child.stderr.read()
+    child.stderr.close()
+    assert child.wait(timeout=60) == 141
+    assert error == b""
+    assert b"session a" in first or json.loads(first)["text"] == "note 0"
+
+
+def test_a_pipe_that_nobody_reads_from_the_start_is_silent(many):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, "stats"], stdout=writing, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")  # noqa: PTH110
+def test_output_that_cannot_be_written_is_one_sentence(many):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run([*COMMAND, "stats", "--json"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"retentive: No space left on device\n")
+
+
+@pytest.mark.parametrize(("command", "code"), [("forget --all", 1), ("chat", 0), ("remember -", 2), ("import -", 1)])
+def test_no_standard_input_is_an_empty_one(many, command, code):
+    line = f'exec "{sys.executable}" -m retentive {command} <&-'
+    done = subprocess.run(line, shell=True, capture_output=True, check=False, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("retentive: " if code else "/help")
+
+
+SLOW = """
+import retentive.cli.lists
+import time
+def slow(*arguments, **options):
+    print("reading", flush=True)
+    time.sleep(60)
+retentive.cli.lists.print_results = slow
+from retentive.cli import main
+raise SystemExit(main(["turns", "-s", "a"]))
+"""
+
+
+def test_ctrl_c_is_one_sentence(many):
+    child = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout.readline() == b"reading\n"
+    child.send_signal(signal.SIGINT)
+    out, error = child.communicate(timeout=60)
+    assert (child.returncode, out, error) == (130, b"", b"retentive: interrupted\n")
+
+
+def test_the_module_is_the_program(many):
+    done = finished("turns", "-n", "1", "--json")
+    assert (done.returncode, json.loads(done.stdout)["text"], done.stderr) == (0, "note 1999", b"")
+    done = finished("turns", "--limit", "x")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+
+
+def test_an_encoding_without_the_characters_gets_escapes_and_bars_of_its_own(many, tmp_path):
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember("Zürich 漢字", session="b")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = finished("recall", "Zürich", "-s", "b", "--explain", env=environment)
+    assert done.returncode == 0
+    assert b"Z\\xfcrich \\u6f22\\u5b57" in done.stdout
+    assert b"1.000 ########################\n" in done.stdout
+
+
+MISSING = """
+import sys
+
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Missing())
+from retentive.cli import main
+raise SystemExit(main(["stats"]))
+"""
+
+
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_without_its_libraries_it_says_in_one_sentence_what_to_install(package):
+    code = MISSING.format(package=package)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"retentive: the command line needs {package}")
+    assert done.stderr.endswith('install it with: pip install "retentive[cli]"\n')
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_package_without_the_command_line_loads_nothing_of_it():
+    code = (
+        "import sys, retentive, retentive.cli; db = retentive.Collection('c'); db.turns('a')\n"
+        "print({name.partition('.')[0] for name in sys.modules} & {'typer', 'rich', 'click', 'pydantic'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
+    assert done.stdout == "set()\n"
+
+
+def test_the_entry_point_is_declared():
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="retentive")
+    assert script.value == "retentive.cli:main"
