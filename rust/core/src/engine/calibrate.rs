@@ -60,7 +60,7 @@ impl Engine {
         self.snapshot(interrupt, |view| {
             let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();
             let Some(gathered) = asked_of(view, own.as_ref(), now)? else { return Ok(None) };
-            let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &vectors, second_share: 0.0 })?;
+            let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &vectors, ..Asked::default() })?;
             let left_out = own.and_then(|head| gathered.entries().position(|entry| entry.seq == head.seq));
             Ok(Some(evidence_among_500(&columns.scene(&query), left_out).map(f64::from)))
         })
@@ -97,7 +97,7 @@ fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Gathe
 
 /// The texts whose numbers have the least hashes: a sample that nobody's insertion order bends.
 fn sampled(view: &View, gathered: &Gathered, most: usize, sitting_gap_us: i64) -> Result<Vec<Sampled>> {
-    let mut columns = Columns::new(gathered, &Asked { terms: &[], vectors: &[], second_share: 0.0 })?;
+    let mut columns = Columns::new(gathered, &Asked::default())?;
     let nothing = Query::default();
     columns.read_conversation(gathered, &nothing, sitting_gap_us);
     let thread = columns.scene(&nothing).thread;

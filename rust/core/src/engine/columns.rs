@@ -10,6 +10,7 @@ use crate::lexical::Analyzer;
 use crate::model::{Kind, Period, Slot};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
+use crate::rank::language::Language;
 use crate::rank::query::Query;
 use crate::rank::scene::{NO_SPEAKER, Scene, Second};
 use crate::rank::term_weights::QueryTokens;
@@ -50,12 +51,24 @@ struct Conversation<'g> {
 }
 
 /// What a read ranks by.
+#[derive(Default)]
 pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
+    /// What the words of a conversation are near to; a plain search has none.
+    pub related: &'a [Related],
     /// By model; none: by words alone.
     pub vectors: &'a [AskedVector],
     /// The second model's part of the dense signal.
     pub second_share: f32,
+}
+
+/// A term that is near to one of the query's, the nearest of each first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Related {
+    /// The query's term.
+    pub of: u64,
+    pub term: u64,
+    pub weight: f32,
 }
 
 /// A query's vector by one model.
@@ -87,7 +100,7 @@ impl<'g> Columns<'g> {
         let len = gathered.len();
         let doc_len: Vec<u32> = gathered.lengths().collect();
         let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
-        let matches = gathered.matches(asked.terms);
+        let matches = gathered.matches(asked.terms, asked.related);
         let cosines = asked.vectors.iter().enumerate();
         let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
         let mut columns = Self {
@@ -228,4 +241,16 @@ pub(super) fn query_terms(analyzer: &Analyzer, query: &str) -> Vec<(u64, u32)> {
     let mut hashes: Vec<u64> = analyzer.query_terms(query).into_iter().map(|term| term.hash).collect();
     hashes.sort_unstable();
     hashes.chunk_by(|a, b| a == b).filter_map(|same| Some((*same.first()?, same.len() as u32))).collect()
+}
+
+/// The terms related to those of a query, by rising hash of these, the nearest first. Empty in a language without a table.
+pub(super) fn related_terms(analyzer: &Analyzer, language: Option<&Language>, query: &str) -> Vec<Related> {
+    let Some(words) = language.and_then(|language| language.related) else { return Vec::new() };
+    let mut related = Vec::new();
+    for term in analyzer.query_terms(query) {
+        let word = query.get(term.start..term.end).map_or(0, |word| analyzer.word_hash(word));
+        related.extend(words.of(word).map(|(other, weight)| Related { of: term.hash, term: other, weight }));
+    }
+    related.sort_by(|a, b| a.of.cmp(&b.of).then(b.weight.total_cmp(&a.weight)));
+    related
 }

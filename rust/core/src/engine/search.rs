@@ -47,7 +47,8 @@ impl Search<'_> {
         expect_models(view.tx, [request.model_epoch])?;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
-        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share: self.second_share };
+        let asked =
+            Asked { terms: &self.terms, vectors: &self.vectors, second_share: self.second_share, ..Asked::default() };
         let columns = Columns::new(&gathered, &asked)?;
         if request.query.is_none() && request.vectors.is_empty() {
             return self.newest(view, &gathered, &columns).map(Some);

@@ -28,7 +28,8 @@ impl RelatedWords {
     /// The terms related to a word, given by the hash of how it is written, each with its weight, the nearest first. The word's own
     /// term is none of them.
     pub fn of(&self, word: u64) -> impl Iterator<Item = (u64, f32)> {
-        let (from, to) = self.find(word).map_or((0, 0), |at| (at.checked_sub(1).map_or(0, |at| self.end(at)), self.end(at)));
+        let (from, to) =
+            self.find(word).map_or((0, 0), |at| (at.checked_sub(1).map_or(0, |at| self.end(at)), self.end(at)));
         (from..to).filter_map(|pair| self.pair(pair))
     }
 

@@ -2,6 +2,9 @@
 //!
 //! Of the terms of the turns beside it half counts, of the ones after those a quarter, each times `min(1, 40/L_i) min(1, 40/L_j)`:
 //! long texts stand for themselves. What would count under a tenth is left out.
+//!
+//! A turn without a term of the query but with one related to it counts as much of it as they are near: less than half of one
+//! occurrence. How rare the term is, only occurrences say.
 use super::{Signal, Stage};
 use crate::lexical::bm25::{idf, term_weight};
 use crate::rank::min_max::min_max;
@@ -44,29 +47,55 @@ impl Signal for Window {
         }
         let shares = Shares::of(scene);
         let avg_len = shares.lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
-        let (mut sums, mut tf) = (vec![0.0_f32; scene.len()], vec![0.0_f32; scene.len()]);
-        let mut touched: Vec<usize> = Vec::new();
-        for (term, postings) in scene.matches.iter() {
+        let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
+        for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
             for posting in postings {
-                shares.around(scene.thread, posting.row as usize, |row, share| {
-                    if let Some(tf) = tf.get_mut(row).filter(|_| share > 0.0) {
-                        if *tf == 0.0 {
-                            touched.push(row);
-                        }
-                        *tf += share * posting.tf as f32;
-                    }
-                });
+                said.add(&shares, scene.thread, posting.row as usize, posting.tf as f32);
             }
-            let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
-            for row in touched.drain(..) {
-                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row))
-                {
-                    *sum += term_weight(std::mem::take(tf), *len, avg_len, idf);
+            let idf = idf(scene.len(), said.rows.len()) * term.query_count as f32;
+            for near in near {
+                said.add(&shares, scene.thread, near.row as usize, near.weight);
+            }
+            said.drain(|row, tf| {
+                if let (Some(sum), Some(len)) = (sums.get_mut(row), shares.lengths.get(row)) {
+                    *sum += term_weight(tf, *len, avg_len, idf);
                 }
-            }
+            });
         }
         min_max(&mut sums);
         sums
+    }
+}
+
+/// How often a term is said in each window, and in which.
+struct Said {
+    tf: Vec<f32>,
+    rows: Vec<usize>,
+}
+
+impl Said {
+    fn of(rows: usize) -> Self {
+        Self { tf: vec![0.0; rows], rows: Vec::new() }
+    }
+
+    /// Adds what is said in a row to the windows in which it stands.
+    fn add(&mut self, shares: &Shares, thread: &Thread, row: usize, count: f32) {
+        shares.around(thread, row, |row, share| {
+            if let Some(tf) = self.tf.get_mut(row).filter(|_| share > 0.0) {
+                if *tf == 0.0 {
+                    self.rows.push(row);
+                }
+                *tf += share * count;
+            }
+        });
+    }
+
+    fn drain(&mut self, mut visit: impl FnMut(usize, f32)) {
+        for row in self.rows.drain(..) {
+            if let Some(tf) = self.tf.get_mut(row) {
+                visit(row, std::mem::take(tf));
+            }
+        }
     }
 }
 
@@ -143,6 +172,7 @@ mod tests {
 
     use super::*;
     use crate::rank::sample::{Sample, close, textbook_mm};
+    use crate::rank::thread::NO_SESSION;
 
     /// How much of row j's terms stands in row i's window, before the least is left out.
     fn share(sample: &Sample, i: usize, j: usize) -> f64 {
@@ -173,8 +203,10 @@ mod tests {
         let avg = lengths.iter().sum::<f64>() / n as f64;
         let mut scores = vec![0.0; n];
         for (term, tf) in sample.tf.iter().enumerate() {
-            let tf: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
-            let df = tf.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let said: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
+            let df = said.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let counts = |j: usize| if tf[j] > 0 { f64::from(tf[j]) } else { f64::from(sample.near(term, j)) };
+            let tf: Vec<f64> = (0..n).map(|i| (0..n).map(|j| shares[i][j] * counts(j)).sum()).collect();
             let idf = (term + 1) as f64 * (1.0 + (n as f64 - df + 0.5) / (df + 0.5)).ln();
             for i in 0..n {
                 let relative = if avg > 0.0 { lengths[i] / avg } else { 1.0 };
@@ -189,6 +221,18 @@ mod tests {
         let sample = Sample { tf: vec![vec![0, 0, 0, 1]], ..Sample::of_turns(&[0.0; 4]) };
         let got = Window.contribution(&sample.view().scene(), &[]);
         assert!(got[3] > got[2] && got[2] > got[1] && got[1] > got[0], "{got:?}");
+    }
+
+    #[test]
+    fn a_related_word_counts_less_than_the_word_and_as_much_as_it_is_near() {
+        let sample = Sample {
+            tf: vec![vec![1, 0, 0, 0]],
+            near: vec![vec![0.5, 0.4, 0.1, 0.0]],
+            session: vec![NO_SESSION; 4],
+            ..Sample::of_turns(&[0.0; 4])
+        };
+        let got = Window.contribution(&sample.view().scene(), &[]);
+        assert!(got[0] > got[1] && got[1] > got[2] && got[2] > got[3], "{got:?}");
     }
 
     proptest! {
