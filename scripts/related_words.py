@@ -1,4 +1,4 @@
-"""Make the table of related words, `rust/core/src/rank/language/english_related.bin`, of the static model in the package.
+"""Make the table of related words, `rust/core/src/rank/language/english_related.bin`, of the model in the package.
 
     python scripts/related_words.py
 

@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Engine;
 use super::admit::{Admission, Reached};
-use super::columns::{Asked, AskedVector, Columns, query_terms};
+use super::columns::{Asked, AskedVector, Columns, distinct};
 use super::gather::Gathered;
 use super::request::{Question, Reach, Sample, Sampled};
 use super::view::{View, of_slot};
@@ -55,7 +55,7 @@ impl Engine {
     /// the question was taken from, without that one. `None`: no such question is ever refused.
     pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
         let vectors = [AskedVector::plain(&question.vector)];
-        let terms = query_terms(&self.analyzer, &question.text);
+        let terms = distinct(&self.analyzer.query_terms(&question.text));
         let query = Query::read(&question.text, now, Language::of(self.analyzer.language()));
         self.snapshot(interrupt, |view| {
             let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();

@@ -6,7 +6,7 @@ use super::admit::Admission;
 use super::gather::{Gathered, Part};
 use super::request::QueryTerms;
 use crate::error::Result;
-use crate::lexical::Analyzer;
+use crate::lexical::{Analyzer, Term};
 use crate::model::{Kind, Period, Slot};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
@@ -212,12 +212,12 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
     Thread::new(&sessions, &turns, ts, kinds, gap_us)
 }
 
-/// The tokens of a query whose embedder gives them.
-pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, given: QueryTerms) -> QueryTokens {
+/// The tokens of a query whose embedder gives them; `terms` are those of its analysis.
+pub(super) fn query_tokens(query: &str, terms: &[Term], given: QueryTerms) -> QueryTokens {
     let starts: Vec<usize> = query.char_indices().map(|(at, _)| at).chain([query.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
     let spans: Vec<Range<usize>> = given.spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    QueryTokens::new(given.vectors, &spans, &analyzer.query_terms(query))
+    QueryTokens::new(given.vectors, &spans, terms)
 }
 
 /// What of the dense signal is the second model's, by the weights of both.
@@ -237,20 +237,21 @@ pub(super) fn feedback_then(given: &[(i8, i64)], admission: &Admission, half_lif
 }
 
 /// The distinct terms of a query, by rising hash, each with how often the query says it.
-pub(super) fn query_terms(analyzer: &Analyzer, query: &str) -> Vec<(u64, u32)> {
-    let mut hashes: Vec<u64> = analyzer.query_terms(query).into_iter().map(|term| term.hash).collect();
+pub(super) fn distinct(terms: &[Term]) -> Vec<(u64, u32)> {
+    let mut hashes: Vec<u64> = terms.iter().map(|term| term.hash).collect();
     hashes.sort_unstable();
     hashes.chunk_by(|a, b| a == b).filter_map(|same| Some((*same.first()?, same.len() as u32))).collect()
 }
 
 /// The terms related to those of a query, by rising hash of these, the nearest first. Empty in a language without a table.
-pub(super) fn related_terms(analyzer: &Analyzer, language: Option<&Language>, query: &str) -> Vec<Related> {
+pub(super) fn related_terms(analyzer: &Analyzer, query: &str, terms: &[Term]) -> Vec<Related> {
+    let language = Language::of(analyzer.language());
     let Some(words) = language.and_then(|language| language.related) else { return Vec::new() };
-    let mut related = Vec::new();
-    for term in analyzer.query_terms(query) {
+    let mut related = Vec::with_capacity(terms.len() * 8);
+    for term in terms {
         let word = query.get(term.start..term.end).map_or(0, |word| analyzer.word_hash(word));
         related.extend(words.of(word).map(|(other, weight)| Related { of: term.hash, term: other, weight }));
     }
-    related.sort_by(|a, b| a.of.cmp(&b.of).then(b.weight.total_cmp(&a.weight)));
+    related.sort_unstable_by(|a, b| a.of.cmp(&b.of).then(b.weight.total_cmp(&a.weight)));
     related
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use super::Engine;
 use super::admit::Admission;
 use super::columns::{
-    Asked, AskedVector, Columns, Related, feedback_then, query_terms, query_tokens, related_terms, second_share,
+    Asked, AskedVector, Columns, Related, distinct, feedback_then, query_tokens, related_terms, second_share,
 };
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
@@ -70,22 +70,23 @@ impl<'a> Plan<'a> {
             now: request.now,
             as_of: request.as_of,
         };
+        let terms = engine.analyzer.query_terms(&request.query);
         let vectors = request.vectors.iter().enumerate().map(|(slot, values)| {
             let tokens = request.query_terms.get(slot).cloned().flatten();
-            let tokens = tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens));
+            let tokens = tokens.map(|tokens| query_tokens(&request.query, &terms, tokens));
             AskedVector { tokens, ..AskedVector::plain(values) }
         });
         let language = Language::of(engine.analyzer.language());
         let by_window = weights.get("window") > Some(0.0);
-        let related = if by_window { related_terms(&engine.analyzer, language, &request.query) } else { Vec::new() };
+        let related = if by_window { related_terms(&engine.analyzer, &request.query, &terms) } else { Vec::new() };
         Ok(Self {
             request,
             reach,
             filter: filter::parse(request.filter.as_deref())?,
             related,
             weights,
-            terms: query_terms(&engine.analyzer, &request.query),
             vectors: vectors.collect(),
+            terms: distinct(&terms),
             query: Query::read(&request.query, admission.instant(), language),
             admission,
         })

@@ -1,7 +1,7 @@
 //! `search`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, AskedVector, Columns, query_terms, second_share};
+use super::columns::{Asked, AskedVector, Columns, distinct, second_share};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::model::expect_models;
@@ -23,7 +23,11 @@ impl Engine {
         let search = Search {
             request,
             filter: filter::parse(request.filter.as_deref())?,
-            terms: request.query.as_deref().map(|query| query_terms(&self.analyzer, query)).unwrap_or_default(),
+            terms: request
+                .query
+                .as_deref()
+                .map(|query| distinct(&self.analyzer.query_terms(query)))
+                .unwrap_or_default(),
             vectors: request.vectors.iter().map(|values| AskedVector::plain(values)).collect(),
             dense_weight: request.dense_weights.iter().sum(),
             second_share: second_share(&request.dense_weights),
