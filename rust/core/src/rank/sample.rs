@@ -143,7 +143,9 @@ impl Sample {
                 .filter(|(_, weight)| *weight > 0.0)
                 .collect();
             near.sort_by(|a, b| b.1.total_cmp(&a.1));
-            near.into_iter().for_each(|(row, weight)| matches.push_near(weight, [row]));
+            for (row, weight) in near {
+                matches.push_near(weight, [row]);
+            }
         }
         matches
     }

@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn words_near_in_meaning_are_related_in_any_form() {
-        assert!(related("pet", "dog") > Some(0.1));
-        assert!(related("Pet's", "dogs") > Some(0.1));
-        assert!(related("concert", "songs") > Some(0.0));
+        assert!(related("doctor", "physician") > Some(0.2));
+        assert!(related("Doctor's", "physicians") > Some(0.2));
+        assert!(related("pet", "dogs") > Some(0.0));
         assert_eq!(related("pet", "concert"), None);
     }
 
@@ -112,7 +112,7 @@ mod tests {
             let found: Vec<(u64, f32)> = table.of(table.word(at).unwrap()).collect();
             assert!((1..=16).contains(&found.len()));
             assert!(found.iter().all(|(_, weight)| (0.0..=0.5).contains(weight) && *weight > 0.0));
-            assert!(found.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+            assert!(found.is_sorted_by(|a, b| a.1 >= b.1));
         }
     }
 

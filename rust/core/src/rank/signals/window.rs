@@ -49,13 +49,9 @@ impl Signal for Window {
         let avg_len = shares.lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
         let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
         for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
-            for posting in postings {
-                said.add(&shares, scene.thread, posting.row as usize, posting.tf as f32);
-            }
+            said.add(&shares, scene.thread, postings.iter().map(|posting| (posting.row, posting.tf as f32)));
             let idf = idf(scene.len(), said.rows.len()) * term.query_count as f32;
-            for near in near {
-                said.add(&shares, scene.thread, near.row as usize, near.weight);
-            }
+            said.add(&shares, scene.thread, near.iter().map(|near| (near.row, near.weight)));
             said.drain(|row, tf| {
                 if let (Some(sum), Some(len)) = (sums.get_mut(row), shares.lengths.get(row)) {
                     *sum += term_weight(tf, *len, avg_len, idf);
@@ -78,16 +74,19 @@ impl Said {
         Self { tf: vec![0.0; rows], rows: Vec::new() }
     }
 
-    /// Adds what is said in a row to the windows in which it stands.
-    fn add(&mut self, shares: &Shares, thread: &Thread, row: usize, count: f32) {
-        shares.around(thread, row, |row, share| {
-            if let Some(tf) = self.tf.get_mut(row).filter(|_| share > 0.0) {
-                if *tf == 0.0 {
-                    self.rows.push(row);
+    /// Adds what is said in rows, and how often, to the windows in which they stand.
+    fn add(&mut self, shares: &Shares, thread: &Thread, said: impl Iterator<Item = (u32, f32)>) {
+        let Self { tf, rows } = self;
+        for (row, count) in said {
+            shares.around(thread, row as usize, |row, share| {
+                if let Some(tf) = tf.get_mut(row).filter(|_| share > 0.0) {
+                    if *tf == 0.0 {
+                        rows.push(row);
+                    }
+                    *tf += share * count;
                 }
-                *tf += share * count;
-            }
-        });
+            });
+        }
     }
 
     fn drain(&mut self, mut visit: impl FnMut(usize, f32)) {
