@@ -7,10 +7,11 @@ use super::admit::Admission;
 use super::gather::{Gathered, Part};
 use super::request::QueryTerms;
 use crate::error::Result;
-use crate::lexical::Analyzer;
+use crate::lexical::{Analyzer, Term};
 use crate::model::{Kind, Period, Slot};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
+use crate::rank::language::Language;
 use crate::rank::query::Query;
 use crate::rank::scene::{NO_SPEAKER, Scene, Second};
 use crate::rank::signals::window::Shares;
@@ -63,12 +64,24 @@ pub(super) struct Conversation {
 }
 
 /// What a read ranks by.
+#[derive(Default)]
 pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
+    /// What the words of a conversation are near to; a plain search has none.
+    pub related: &'a [Related],
     /// By model; none: by words alone.
     pub vectors: &'a [AskedVector],
     /// The second model's part of the dense signal.
     pub second_share: f32,
+}
+
+/// A term that is near to one of the query's, the nearest of each first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Related {
+    /// The query's term.
+    pub of: u64,
+    pub term: u64,
+    pub weight: f32,
 }
 
 /// A query's vector by one model.
@@ -97,7 +110,7 @@ impl AskedVector {
 
 impl<'g> Columns<'g> {
     pub fn new(gathered: &Gathered, asked: &Asked) -> Result<Self> {
-        let matches = gathered.matches(asked.terms);
+        let matches = gathered.matches(asked.terms, asked.related);
         let cosines = asked.vectors.iter().enumerate();
         let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
         Ok(Self {
@@ -231,12 +244,12 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
     Thread::new(&sessions, &turns, ts, kinds, gap_us)
 }
 
-/// The tokens of a query whose embedder gives them.
-pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, given: QueryTerms) -> QueryTokens {
+/// The tokens of a query whose embedder gives them; `terms` are those of its analysis.
+pub(super) fn query_tokens(query: &str, terms: &[Term], given: QueryTerms) -> QueryTokens {
     let starts: Vec<usize> = query.char_indices().map(|(at, _)| at).chain([query.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
     let spans: Vec<Range<usize>> = given.spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    QueryTokens::new(given.vectors, &spans, &analyzer.query_terms(query))
+    QueryTokens::new(given.vectors, &spans, terms)
 }
 
 /// What of the dense signal is the second model's, by the weights of both.
@@ -256,8 +269,21 @@ pub(super) fn feedback_then(given: &[(i8, i64)], admission: &Admission, half_lif
 }
 
 /// The distinct terms of a query, by rising hash, each with how often the query says it.
-pub(super) fn query_terms(analyzer: &Analyzer, query: &str) -> Vec<(u64, u32)> {
-    let mut hashes: Vec<u64> = analyzer.query_terms(query).into_iter().map(|term| term.hash).collect();
+pub(super) fn distinct(terms: &[Term]) -> Vec<(u64, u32)> {
+    let mut hashes: Vec<u64> = terms.iter().map(|term| term.hash).collect();
     hashes.sort_unstable();
     hashes.chunk_by(|a, b| a == b).filter_map(|same| Some((*same.first()?, same.len() as u32))).collect()
+}
+
+/// The terms related to those of a query, by rising hash of these, the nearest first. Empty in a language without a table.
+pub(super) fn related_terms(analyzer: &Analyzer, query: &str, terms: &[Term]) -> Vec<Related> {
+    let language = Language::of(analyzer.language());
+    let Some(words) = language.and_then(|language| language.related) else { return Vec::new() };
+    let mut related = Vec::with_capacity(terms.len() * 8);
+    for term in terms {
+        let word = query.get(term.start..term.end).map_or(0, |word| analyzer.word_hash(word));
+        related.extend(words.of(word).map(|(other, weight)| Related { of: term.hash, term: other, weight }));
+    }
+    related.sort_unstable_by(|a, b| a.of.cmp(&b.of).then(b.weight.total_cmp(&a.weight)));
+    related
 }

@@ -29,6 +29,6 @@ impl Engine {
     /// The query's vector, its tokens weighted by the statistics of the scope; `None` where they cancel out.
     #[must_use]
     pub fn weighted_query(&self, terms: &TermStatistics, query: &str, tokens: QueryTerms) -> Option<Vec<f32>> {
-        query_tokens(&self.analyzer, query, tokens).weighted(terms.memories, |hash| terms.df(hash))
+        query_tokens(query, &self.analyzer.query_terms(query), tokens).weighted(terms.memories, |hash| terms.df(hash))
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
 use super::admitted::Admitted;
-use super::columns::{Conversation, Fixed};
+use super::columns::{Conversation, Fixed, Related};
 use crate::error::Result;
 use crate::lexical::Posting;
 use crate::model::{Period, Slot};
@@ -216,23 +216,31 @@ impl Gathered {
         Ok(all)
     }
 
-    /// Where the terms occur in S.
-    pub fn matches(&self, terms: &[(u64, u32)]) -> TermMatches {
+    /// Where the terms occur in S, and those related to them.
+    pub fn matches(&self, terms: &[(u64, u32)], related: &[Related]) -> TermMatches {
         let mut matches = TermMatches::new(self.len as u32);
         if terms.is_empty() {
             return matches;
         }
         let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
         for (term, count) in terms {
-            let found = self.parts.iter().zip(&slots).flat_map(|(part, slots)| {
-                part.segment.postings().get(*term).iter().filter_map(|posting| {
-                    let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
-                    Some(Posting { row, tf: posting.tf })
-                })
-            });
-            matches.push(*term, *count, found);
+            matches.push(*term, *count, self.postings(*term, &slots));
+            let from = related.partition_point(|other| other.of < *term);
+            for near in related.iter().skip(from).take_while(|other| other.of == *term) {
+                matches.push_near(near.weight, self.postings(near.term, &slots).map(|posting| posting.row));
+            }
         }
         matches
+    }
+
+    /// The occurrences of a term in S; `slots` are those of each part.
+    fn postings(&self, term: u64, slots: &[Vec<u32>]) -> impl Iterator<Item = Posting> {
+        self.parts.iter().zip(slots).flat_map(move |(part, slots)| {
+            part.segment.postings().get(term).iter().filter_map(|posting| {
+                let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
+                Some(Posting { row, tf: posting.tf })
+            })
+        })
     }
 
     /// Number of terms of each memory of S.

@@ -3,7 +3,9 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, AskedVector, Columns, feedback_then, query_terms, query_tokens, second_share};
+use super::columns::{
+    Asked, AskedVector, Columns, Related, distinct, feedback_then, query_tokens, related_terms, second_share,
+};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::model::expect_models;
@@ -53,32 +55,38 @@ pub(super) struct Plan<'a> {
     filter: Option<MetadataFilter>,
     weights: Weights,
     terms: Vec<(u64, u32)>,
+    related: Vec<Related>,
     vectors: Vec<AskedVector>,
     query: Query,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let weights = weights(request.settings.dense_weights.iter().sum(), &request.settings.signals)?;
+        let weights =
+            weights(request.settings.dense_weights.iter().sum(), &request.settings.signals)?.in_mode(request.mode);
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
             now: request.now,
             as_of: request.as_of,
         };
+        let terms = engine.analyzer.query_terms(&request.query);
         let vectors = request.vectors.iter().enumerate().map(|(slot, values)| {
             let tokens = request.query_terms.get(slot).cloned().flatten();
-            let tokens = tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens));
+            let tokens = tokens.map(|tokens| query_tokens(&request.query, &terms, tokens));
             AskedVector { tokens, ..AskedVector::plain(values) }
         });
         let language = Language::of(engine.analyzer.language());
+        let by_window = weights.get("window") > Some(0.0);
+        let related = if by_window { related_terms(&engine.analyzer, &request.query, &terms) } else { Vec::new() };
         Ok(Self {
             request,
             reach,
             filter: filter::parse(request.filter.as_deref())?,
-            weights: weights.in_mode(request.mode),
-            terms: query_terms(&engine.analyzer, &request.query),
+            related,
+            weights,
             vectors: vectors.collect(),
+            terms: distinct(&terms),
             query: Query::read(&request.query, admission.instant(), language),
             admission,
         })
@@ -93,7 +101,7 @@ impl<'a> Plan<'a> {
             return Ok(Some(Ranked::default()));
         }
         let second_share = second_share(&self.request.settings.dense_weights);
-        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share };
+        let asked = Asked { terms: &self.terms, related: &self.related, vectors: &self.vectors, second_share };
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);

@@ -47,6 +47,7 @@ pub static GERMAN: Language = Language {
         "stadt",
         "marke",
     ]),
+    related: None,
 };
 
 #[rustfmt::skip]

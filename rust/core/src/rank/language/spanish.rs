@@ -14,6 +14,7 @@ pub static SPANISH: Language = Language {
     talk: TALK,
     capitals: &["ok", "sr", "sra", "dr", "dra", "ud", "uds", "tv"],
     name_signs: None,
+    related: None,
 };
 
 #[rustfmt::skip]

@@ -2,6 +2,9 @@
 //!
 //! Of the terms of the turns beside it half counts, of the ones after those a quarter, each times `min(1, 40/L_i) min(1, 40/L_j)`:
 //! long texts stand for themselves. What would count under a tenth is left out.
+//!
+//! A turn without a term of the query but with one related to it counts as much of it as they are near: less than half of one
+//! occurrence. How rare the term is, only occurrences say.
 use super::{Signal, Stage};
 use crate::lexical::bm25::{idf, length_norm, saturation};
 use crate::rank::min_max::min_max;
@@ -43,29 +46,54 @@ impl Signal for Window {
             return vec![0.0; scene.len()];
         }
         let shares = scene.shares;
-        let (mut sums, mut tf) = (vec![0.0_f32; scene.len()], vec![0.0_f32; scene.len()]);
-        let mut touched: Vec<u32> = Vec::with_capacity(scene.len());
-        for (term, postings) in scene.matches.iter() {
-            for posting in postings {
-                shares.around(posting.row, |row, share| {
-                    if let Some(tf) = tf.get_mut(row as usize) {
-                        if *tf == 0.0 {
-                            touched.push(row);
-                        }
-                        *tf += share * posting.tf as f32;
-                    }
-                });
-            }
-            let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
-            for row in touched.drain(..) {
-                let row = row as usize;
-                if let (Some(sum), Some(tf), Some(norm)) = (sums.get_mut(row), tf.get_mut(row), shares.norms.get(row)) {
-                    *sum += idf * saturation(std::mem::take(tf), *norm);
+        let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
+        for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
+            said.add(shares, postings.iter().map(|posting| (posting.row, posting.tf as f32)));
+            let idf = idf(scene.len(), said.rows.len()) * term.query_count as f32;
+            said.add(shares, near.iter().map(|near| (near.row, near.weight)));
+            said.drain(|row, tf| {
+                if let (Some(sum), Some(norm)) = (sums.get_mut(row), shares.norms.get(row)) {
+                    *sum += idf * saturation(tf, *norm);
                 }
-            }
+            });
         }
         min_max(&mut sums);
         sums
+    }
+}
+
+/// How often a term is said in each window, and in which.
+struct Said {
+    tf: Vec<f32>,
+    rows: Vec<u32>,
+}
+
+impl Said {
+    fn of(rows: usize) -> Self {
+        Self { tf: vec![0.0; rows], rows: Vec::with_capacity(rows) }
+    }
+
+    /// Adds what is said in rows, and how often, to the windows in which they stand.
+    fn add(&mut self, shares: &Shares, said: impl Iterator<Item = (u32, f32)>) {
+        let Self { tf, rows } = self;
+        for (row, count) in said {
+            shares.around(row, |row, share| {
+                if let Some(tf) = tf.get_mut(row as usize) {
+                    if *tf == 0.0 {
+                        rows.push(row);
+                    }
+                    *tf += share * count;
+                }
+            });
+        }
+    }
+
+    fn drain(&mut self, mut visit: impl FnMut(usize, f32)) {
+        for row in self.rows.drain(..) {
+            if let Some(tf) = self.tf.get_mut(row as usize) {
+                visit(row as usize, std::mem::take(tf));
+            }
+        }
     }
 }
 
@@ -150,6 +178,7 @@ mod tests {
 
     use super::*;
     use crate::rank::sample::{Sample, close, textbook_mm};
+    use crate::rank::thread::NO_SESSION;
 
     /// How much of row j's terms stands in row i's window, before the least is left out.
     fn share(sample: &Sample, i: usize, j: usize) -> f64 {
@@ -180,8 +209,10 @@ mod tests {
         let avg = lengths.iter().sum::<f64>() / n as f64;
         let mut scores = vec![0.0; n];
         for (term, tf) in sample.tf.iter().enumerate() {
-            let tf: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
-            let df = tf.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let said: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
+            let df = said.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let counts = |j: usize| if tf[j] > 0 { f64::from(tf[j]) } else { f64::from(sample.near(term, j)) };
+            let tf: Vec<f64> = (0..n).map(|i| (0..n).map(|j| shares[i][j] * counts(j)).sum()).collect();
             let idf = (term + 1) as f64 * (1.0 + (n as f64 - df + 0.5) / (df + 0.5)).ln();
             for i in 0..n {
                 let relative = if avg > 0.0 { lengths[i] / avg } else { 1.0 };
@@ -196,6 +227,18 @@ mod tests {
         let sample = Sample { tf: vec![vec![0, 0, 0, 1]], ..Sample::of_turns(&[0.0; 4]) };
         let got = Window.contribution(&sample.view().scene(), &[]);
         assert!(got[3] > got[2] && got[2] > got[1] && got[1] > got[0], "{got:?}");
+    }
+
+    #[test]
+    fn a_related_word_counts_less_than_the_word_and_as_much_as_it_is_near() {
+        let sample = Sample {
+            tf: vec![vec![1, 0, 0, 0]],
+            near: vec![vec![0.5, 0.4, 0.1, 0.0]],
+            session: vec![NO_SESSION; 4],
+            ..Sample::of_turns(&[0.0; 4])
+        };
+        let got = Window.contribution(&sample.view().scene(), &[]);
+        assert!(got[0] > got[1] && got[1] > got[2] && got[2] > got[3], "{got:?}");
     }
 
     proptest! {
