@@ -114,9 +114,8 @@ def test_what_is_no_file_of_a_collection_is_refused_and_left_as_it_was(run, star
 
 
 @pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("put", INSTEAD, ids=lambda put: put.__name__)
+@pytest.mark.parametrize("put", INSTEAD if SOAK else [text, unreadable], ids=lambda put: put.__name__)
 @pytest.mark.parametrize("closed", [True, False], ids=["closed", "left"])
-@pytest.mark.skipif(not SOAK, reason="the short form follows")
 def test_what_stands_beside_a_collection_is_an_error_or_does_not_matter(run, start, tmp_path, put, end, closed):
     left(start, closed=closed)
     beside = tmp_path / f"test.db{end}"
