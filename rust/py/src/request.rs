@@ -1,7 +1,10 @@
 //! Extraction: from the facade's dictionaries (the `TypedDict`s of `_core.pyi`) to the engine's requests.
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyKeyError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyDictMethods, PyString};
 use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome, Vector};
@@ -48,7 +51,16 @@ where
 }
 
 fn item<'py>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
-    from.get_item(key)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(key.to_owned()))
+    from.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))
+}
+
+/// As [`field`], by a key that is made once.
+fn interned<'py, T>(from: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    let value = from.get_item(key)?;
+    value.ok_or_else(|| PyKeyError::new_err(key.to_string()))?.extract().map_err(Into::into)
 }
 
 pub fn field<'py, T>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<T>
@@ -165,24 +177,25 @@ pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTe
 
 impl Extract for engine::NewMemory {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let py = from.py();
         Ok(Self {
-            id: field(from, "id")?,
-            text: field(from, "text")?,
-            kind: kind(from.py(), &field::<String>(from, "kind")?)?,
-            user: field(from, "user")?,
-            session: field(from, "session")?,
-            role: field(from, "role")?,
-            name: field(from, "name")?,
-            key: field(from, "key")?,
-            turn: field(from, "turn")?,
-            ts: field(from, "ts")?,
-            expires: field(from, "expires")?,
-            metadata: field(from, "metadata")?,
-            vectors: parts(from)?,
-            model_epoch: field(from, "model_epoch")?,
-            judge: judge(field::<Option<String>>(from, "judge")?.as_deref()),
-            supersedes: field(from, "supersedes")?,
-            replace: field(from, "replace")?,
+            id: interned(from, intern!(py, "id"))?,
+            text: interned(from, intern!(py, "text"))?,
+            kind: kind(py, &interned::<PyBackedStr>(from, intern!(py, "kind"))?)?,
+            user: interned(from, intern!(py, "user"))?,
+            session: interned(from, intern!(py, "session"))?,
+            role: interned(from, intern!(py, "role"))?,
+            name: interned(from, intern!(py, "name"))?,
+            key: interned(from, intern!(py, "key"))?,
+            turn: interned(from, intern!(py, "turn"))?,
+            ts: interned(from, intern!(py, "ts"))?,
+            expires: interned(from, intern!(py, "expires"))?,
+            metadata: interned(from, intern!(py, "metadata"))?,
+            vectors: slots(&interned(from, intern!(py, "vectors"))?)?,
+            model_epoch: interned(from, intern!(py, "model_epoch"))?,
+            judge: judge(interned::<Option<PyBackedStr>>(from, intern!(py, "judge"))?.as_deref()),
+            supersedes: interned(from, intern!(py, "supersedes"))?,
+            replace: interned(from, intern!(py, "replace"))?,
         })
     }
 }

@@ -154,7 +154,9 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
          PRAGMA foreign_keys=OFF; PRAGMA journal_size_limit=67108864;"
     ))?;
     match access {
-        Access::Create | Access::Write | Access::Memory => sql.execute_batch("PRAGMA cache_size=-16000;"),
+        Access::Create | Access::Write | Access::Memory => {
+            sql.execute_batch("PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=4000;")
+        }
         Access::Read => sql.execute_batch("PRAGMA query_only=ON;"),
         Access::ReadOnly | Access::Immutable => Ok(()),
     }
