@@ -11,8 +11,6 @@ from retentive import _clock, _fork
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _PAIRS = [high + low for high in _DIGITS for low in _DIGITS]
 _RANDOM_BITS = 80
-_RANDOM_BYTES = _RANDOM_BITS // 8
-_RANDOM_AT_ONCE = 100  # ids
 
 
 class _Ulids:
@@ -21,16 +19,14 @@ class _Ulids:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
-        self._random = b""
-        self._used = 0
         self._milliseconds = -1
         self._time = ""  # what `_milliseconds` is written as
 
     def next(self) -> str:
         milliseconds = _clock.now() // 1_000
+        random = int.from_bytes(os.urandom(_RANDOM_BITS // 8), "big")
+        number = milliseconds << _RANDOM_BITS | random
         with self._lock:
-            random = self._take()
-            number = milliseconds << _RANDOM_BITS | random
             if number <= self._last:  # the same millisecond, or the clock was set back
                 number = self._last + 1 + (random & 0xFFFF_FFFF)
             self._last = number
@@ -38,13 +34,6 @@ class _Ulids:
                 self._milliseconds = number >> _RANDOM_BITS
                 self._time = _written(self._milliseconds, 40)
             return self._time + _written(number, _RANDOM_BITS - 10)
-
-    def _take(self) -> int:
-        """Return 80 random bits: the system is asked for many at once."""
-        if self._used == len(self._random):
-            self._random, self._used = os.urandom(_RANDOM_BYTES * _RANDOM_AT_ONCE), 0
-        start, self._used = self._used, self._used + _RANDOM_BYTES
-        return int.from_bytes(self._random[start : self._used], "big")
 
 
 def _written(number: int, highest: int) -> str:
