@@ -45,7 +45,9 @@ fn mixed(count: usize) -> Vec<Owned> {
         let vectors = if number.is_multiple_of(5) { Vec::new() } else { new.vectors.clone() };
         NewMemory { turn: explicit, vectors, metadata: Some(format!("{{\"n\": {number}}}")), ..new }
     };
-    (0..count).map(|number| (owners[number % owners.len()].0, owners[number % owners.len()].1, memory(number))).collect()
+    (0..count)
+        .map(|number| (owners[number % owners.len()].0, owners[number % owners.len()].1, memory(number)))
+        .collect()
 }
 
 fn one_by_one(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
