@@ -27,7 +27,9 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
 
     if type(value) is np.ndarray and value.dtype == np.float32 and value.ndim == 1:
         copied: Vector = value.copy()
-        if 0 < copied.dot(copied) < np.inf:  # what this does not tell, as that of an empty one, is looked at below
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = copied.dot(copied)
+        if 0 < square < np.inf:  # what this does not tell, as that of an empty one, is looked at below
             return copied
     try:
         array = np.asarray(value)
