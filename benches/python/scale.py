@@ -31,6 +31,7 @@ SESSIONS = 2_000
 SLICE = 10_000  # rows between two turns of the floor
 TRANSACTION = 1_000
 LARGE = 100_000  # memories of the one large session
+OWNERS = 20_000  # sessions and users whose bytes are told
 READS = 400
 TEXTS = 20_000  # as many texts and vectors are drawn; a million would take longer than writing them
 
@@ -128,12 +129,15 @@ def read(folder: Path, sessions: int, cache_mb: int) -> dict[str, Any]:
     session = iter(np.random.default_rng(3).permutation(sessions).tolist())
     db.recall(query, session=f"session-{next(session)}", min_relevance=None)  # imports, and the embedder's first use
     empty, first, second = resident(), [], []
-    for number in (n for _, n in zip(range(READS), session, strict=False)):
+    seen = {number for _, number in zip(range(READS), session, strict=False)}
+    for number in seen:
         name = f"session-{number}"
         first.append(timed(lambda name=name: db.recall(query, session=name, min_relevance=None)))
         second.append(timed(lambda name=name: db.recall(query, session=name, min_relevance=None)))
-    for number in np.random.default_rng(4).integers(0, sessions, 4 * READS).tolist():
+    again = np.random.default_rng(4).integers(0, sessions, 4 * READS).tolist()
+    for number in again:
         db.recall(query, session=f"session-{number}", min_relevance=None)
+    seen.update(again)
     return {
         "open_ms": opening,
         "first_recall_ms": percentiles(first),
@@ -142,6 +146,7 @@ def read(folder: Path, sessions: int, cache_mb: int) -> dict[str, Any]:
         "resident_before_mb": before / 2**20,
         "resident_open_mb": empty / 2**20,
         "resident_after_mb": resident() / 2**20,
+        "sessions_read": len(seen),
         "resident_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10,
         "resident_allowed_mb": cache_mb + 150,
     }
@@ -158,19 +163,47 @@ def large(folder: Path, memories: int) -> dict[str, float]:
     return {"memories": memories, "first_recall_ms": first, "second_recall_ms": min(timed(recall) for _ in range(5))}
 
 
+def owners(folder: Path, memories: int) -> dict[str, float]:
+    """Bytes on disk of a session and of a user: as many memories in one session, in one each, and of one user each."""
+    rows = Rows(memories, memories)
+    drawn = [(rows.text(), rows.vector()) for _ in range(memories)]
+    taken = {}
+    for name in ("one", "sessions", "users"):
+        db = opened(folder / name)
+        db.remember_many(
+            {
+                "text": text,
+                "session": f"session-{number if name == 'sessions' else 0}",
+                "user": f"user-{number}" if name == "users" else None,
+                "timestamp": START,
+                "vector": vector,
+            }
+            for number, (text, vector) in enumerate(drawn)
+        )
+        db.close()
+        taken[name] = folder_bytes(folder / name)
+    return {
+        "memories": memories,
+        "disk_bytes_per_session": (taken["sessions"] - taken["one"]) / memories,
+        "disk_bytes_per_user_with_a_session": (taken["users"] - taken["one"]) / memories,
+    }
+
+
 def part(options: argparse.Namespace) -> dict[str, Any]:
     """One part, in this process."""
     if options.part == "load":
         return load(options.folder, options.memories, options.sessions)
     if options.part == "large":
         return large(options.folder, min(LARGE, options.memories))
+    if options.part == "owners":
+        return owners(options.folder, min(OWNERS, options.memories))
     return read(options.folder, options.sessions, options.cache_mb)
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Every part, each in a process of its own."""
     figures = {}
-    for name in ("load", "read", "large"):
+    for name in ("load", "read", "large", "owners"):
         command = [sys.executable, __file__, "--part", name, "--folder", str(folder)]
         command += ["--memories", str(options.memories), "--sessions", str(options.sessions)]
         command += ["--cache-mb", str(options.cache_mb)]
