@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def opened(folder: Path, cache_mb: int = 256) -> Any:
     from retentive import CallableEmbedder, Collection
 
     def embed(texts: list[str]) -> Any:
-        seeds = (abs(hash(text)) % 2**32 for text in texts)
+        seeds = (zlib.crc32(text.encode()) for text in texts)
         return np.stack([np.random.default_rng(seed).standard_normal(DIMENSION) for seed in seeds])
 
     return Collection("scale", path=folder, embedder=CallableEmbedder("scale", DIMENSION, embed), cache_mb=cache_mb)

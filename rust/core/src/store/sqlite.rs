@@ -138,10 +138,10 @@ fn explain(error: Error, path: &Path, access: Access) -> Error {
     }
 }
 
-/// The pages of the indexes that each write touches anywhere, those of a million memories, stay in memory; a reader's (in
-/// [`configure`]) are those above the leaves. A checkpoint every 16 MB of log costs two fsyncs, and writes a page that many commits
-/// changed once.
-const WRITER: &str = "PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000;";
+/// A checkpoint every 16 MB of log: it costs two fsyncs, and writes once what many commits changed.
+const WRITER: &str = "PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=4000;";
+/// Holds the pages above the leaves of a million memories: each row of a session that is scattered over them is below others.
+const READER: &str = "PRAGMA cache_size=-8000;";
 
 fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqlite::Result<()> {
     // We wait ourselves, outside the fork gate (rusqlite's own default is five seconds inside SQLite).
@@ -160,8 +160,8 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
     ))?;
     match access {
         Access::Create | Access::Write | Access::Memory => sql.execute_batch(WRITER),
-        Access::Read => sql.execute_batch("PRAGMA query_only=ON; PRAGMA cache_size=-8000;"),
-        Access::ReadOnly | Access::Immutable => sql.execute_batch("PRAGMA cache_size=-8000;"),
+        Access::Read => sql.execute_batch(&format!("PRAGMA query_only=ON; {READER}")),
+        Access::ReadOnly | Access::Immutable => sql.execute_batch(READER),
     }
 }
 
