@@ -231,7 +231,8 @@ def test_judge_sees_the_items_before(memory_db):
 
 def test_more_than_one_thread_analyses_are_stored_as_one_by_one_would(embedder):
     items = [
-        {"text": f"item {i} of them", "session": f"s{i % 3}", "user": ("ann", "bo", None)[i % 5 % 3]} for i in range(300)
+        {"text": f"item {i} of them", "session": f"s{i % 3}", "user": ("ann", "bo", None)[i % 5 % 3]}
+        for i in range(300)
     ]
     for i in range(0, 300, 41):
         items[i] = {"text": f"the value {i}", "user": "ann", "kind": "fact", "key": f"key {i % 2}"}
@@ -256,7 +257,9 @@ def test_a_vector_whose_square_says_nothing_is_taken(memory_db, vector):
     assert np.array_equal(stored.vector, vector.astype(np.float32))
 
 
-@pytest.mark.parametrize("value", [np.zeros(64, np.float32), np.full(64, np.nan, np.float32), np.full(64, np.inf, "f4")])
+@pytest.mark.parametrize(
+    "value", [np.zeros(64, np.float32), np.full(64, np.nan, np.float32), np.full(64, np.inf, "f4")]
+)
 def test_a_vector_without_a_direction_is_refused(memory_db, value):
     with pytest.raises(InvalidInputError, match=r"items\[0\]"):
         memory_db.remember_many([{"text": "x", "vector": value}])
