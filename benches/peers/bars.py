@@ -13,10 +13,8 @@ from tables import number
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 170, 64, 40
 _BAR, _GAP = 14, 12
 _PATTERNS = (
-    '<pattern id="lines" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="5" height="5" fill="white"/><path d="M0 0V5" stroke="black" stroke-width="2"/></pattern>',
-    '<pattern id="dots" width="5" height="5" patternUnits="userSpaceOnUse">'
-    '<rect width="5" height="5" fill="white"/><circle cx="2" cy="2" r="1" fill="black"/></pattern>',
+    ("lines", ' patternTransform="rotate(45)"', '<path d="M0 0V5" stroke="black" stroke-width="2"/>'),
+    ("dots", "", '<circle cx="2" cy="2" r="1" fill="black"/>'),
 )
 _FILLS = ("black", "url(#lines)", "white", "url(#dots)")
 
@@ -28,7 +26,11 @@ def svg(question: Question, answers: Sequence[Answer]) -> str:
     group = _BAR * len(sizes) + _GAP
     height = _TOP + group * len(libraries) + _BOTTOM
     scale = _Scale([answer.value for answer in answers if answer.value], height - _BOTTOM)
-    parts = [f'<defs>{"".join(_PATTERNS)}</defs><g style="{STYLE}">', *_frame(question, sizes), *scale.drawn()]
+    parts = [
+        f'<defs>{"".join(_pattern(*one) for one in _PATTERNS)}</defs><g style="{STYLE}">',
+        *_frame(question, sizes),
+        *scale.drawn(),
+    ]
     for row, library in enumerate(libraries):
         top = _TOP + row * group
         middle = top + _BAR * len(sizes) / 2 + 4
@@ -38,6 +40,11 @@ def svg(question: Question, answers: Sequence[Answer]) -> str:
             if size in mine:
                 parts += _bar(mine[size], top + place * _BAR, _FILLS[place % len(_FILLS)], scale)
     return document([*parts, "</g>"], height)
+
+
+def _pattern(name: str, turned: str, drawn: str) -> str:
+    square = '<rect width="5" height="5" fill="white"/>'
+    return f'<pattern id="{name}" width="5" height="5" patternUnits="userSpaceOnUse"{turned}>{square}{drawn}</pattern>'
 
 
 class _Scale:
@@ -77,7 +84,8 @@ def _bar(answer: Answer, y: float, fill: str, scale: _Scale) -> Iterator[str]:
         yield f'<text x="{_LEFT + 6}" y="{y + 11:.0f}" font-style="italic">{escape(_short(answer.reason))}</text>'
         return
     end = scale.x(answer.value)
-    yield f'<rect x="{_LEFT}" y="{y + 1:.0f}" width="{end - _LEFT:.1f}" height="{_BAR - 3}" fill="{fill}" stroke="black"/>'
+    box = f'x="{_LEFT}" y="{y + 1:.0f}" width="{end - _LEFT:.1f}" height="{_BAR - 3}"'
+    yield f'<rect {box} fill="{fill}" stroke="black"/>'
     factor = f", {number(answer.factor)}x" if answer.factor is not None else ""
     stopped = ", stopped" if answer.reason else ""
     yield f'<text x="{end + 6:.1f}" y="{y + 11:.0f}">{number(answer.value)}{factor}{stopped}</text>'

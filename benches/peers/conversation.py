@@ -10,18 +10,16 @@ from datetime import UTC, datetime, timedelta
 START = datetime(2025, 1, 1, tzinfo=UTC)
 PER_SESSION = 500
 
-_SLOTS = {
-    "who": "Anna Boris Carla David Elena Farid Grace Hugo Ingrid Jonas Kim Lena Marta Nils Olga Pablo Rosa Sven".split(),
-    "place": "Lisbon Oslo Prague Vienna Kyoto Bergen Toronto Dublin Seville Ghent Riga Porto Zagreb Tallinn".split(),
-    "thing": "bicycle camera kayak guitar oven tent lamp printer sofa drone telescope piano stove boat drill".split(),
-    "food": "lentils salmon rhubarb tofu mushrooms noodles pancakes olives barley pumpkin cheese walnuts".split(),
-    "day": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "task": (
-        "invoice,tax return,annual report,insurance claim,rental contract,visa application,school form,budget,"
-        "release plan,wedding speech,garden plan,job interview"
-    ).split(","),
-    "mood": "happy tired worried excited annoyed calm curious nervous".split(),
+_WORDS = {
+    "who": "Anna,Boris,Carla,David,Elena,Farid,Grace,Hugo,Ingrid,Jonas,Kim,Lena,Marta,Nils,Olga,Pablo,Rosa,Sven",
+    "place": "Lisbon,Oslo,Prague,Vienna,Kyoto,Bergen,Toronto,Dublin,Seville,Ghent,Riga,Porto,Zagreb,Tallinn",
+    "thing": "bicycle,camera,kayak,guitar,oven,tent,lamp,printer,sofa,drone,telescope,piano,stove,boat,drill",
+    "food": "lentils,salmon,rhubarb,tofu,mushrooms,noodles,pancakes,olives,barley,pumpkin,cheese,walnuts",
+    "day": "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday",
+    "task": "invoice,tax return,annual report,insurance claim,rental contract,visa application,school form,garden plan",
+    "mood": "happy,tired,worried,excited,annoyed,calm,curious,nervous",
 }
+_SLOTS = {slot: words.split(",") for slot, words in _WORDS.items()}
 _TURNS = (
     "I met {who} in {place} on {day} and we talked about the {task} for {number} minutes.",
     "The {thing} broke again, so {who} lent me another one until {day}.",

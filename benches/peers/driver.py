@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import bars
 import tables
@@ -57,15 +58,16 @@ def datasets(sizes: Sequence[int], folder: Path) -> list[Dataset]:
     from retentive.embedders import StaticEmbedder
 
     model = StaticEmbedder()
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        return np.asarray(model.embed_documents(texts), np.float32)
+
     built = []
     for size in sizes:
         place = folder / str(size)
         place.mkdir()
         print(f"making {size:,} memories", file=sys.stderr, flush=True)
-        writes = WRITES + WRITES_A_TURN
-        built.append(
-            build(place, size, writes, QUESTIONS, lambda texts: np.asarray(model.embed_documents(texts), np.float32))
-        )
+        built.append(build(place, size, WRITES + WRITES_A_TURN, QUESTIONS, embed))
     return built
 
 
@@ -163,7 +165,7 @@ def filled(page: str, text: str) -> str:
     """
     begin, end = (page.find(mark) for mark in MARKS)
     if not 0 <= begin < end:
-        raise ValueError(f"the page has no place for figures: expected the lines {MARKS[0]} and {MARKS[1]}")
+        raise ValueError(f"it has no place for figures: expected the lines {MARKS[0]} and {MARKS[1]}")
     return f"{page[: begin + len(MARKS[0])]}\n\n{text}\n{page[end:]}"
 
 
@@ -176,20 +178,16 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument(
-        "--environments", type=Path, help="where the peers' environments are kept; without it they are made anew"
+        "--environments", type=Path, help="where the peers' environments are kept; without it, made anew"
     )
     found.add_argument("--peers", default=",".join(PEERS), help="which, comma separated")
     found.add_argument("--sizes", default="1000,10000", help="numbers of memories, comma separated")
     found.add_argument("--minutes", type=float, default=8, help="no measure begins after; installing does not count")
-    found.add_argument(
-        "--scratch", type=Path, help="a folder on the disk that is measured; default: the system's temporary one"
-    )
+    found.add_argument("--scratch", type=Path, help="a folder on the disk that is measured, else a temporary one")
     found.add_argument("--out", type=Path, default=ROOT / "benches" / "results" / "peers.json")
     found.add_argument("--plots", type=Path, default=ROOT / "docs" / "plots")
     found.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md", help="tables go between its marks")
-    found.add_argument(
-        "--draw", type=Path, help="measure nothing: draw the plots and the page from this file of figures"
-    )
+    found.add_argument("--draw", type=Path, help="measure nothing: plots and page from this file of figures")
     return found
 
 
@@ -207,6 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wanted.error(f"--sizes: got {options.sizes!r}, expected whole numbers with commas, as 1000,10000")
     if options.sizes[0] < PER_SESSION:
         wanted.error(f"--sizes: got {options.sizes[0]}, expected at least one session of {PER_SESSION}")
+    if options.page.is_file():
+        try:
+            filled(options.page.read_text(encoding="utf-8"), "")
+        except ValueError as error:
+            wanted.error(f"--page {options.page}: {error}")
     if options.draw:
         result = json.loads(options.draw.read_text(encoding="utf-8"))
     else:

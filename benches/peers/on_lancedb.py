@@ -12,7 +12,7 @@ from serve import GivenVectors, Row
 PACKAGE = "lancedb"
 MODE = "hybrid, exact cosine"
 SCOPE = "where filter before the search, with an index"
-DURABLE = "as it comes"
+DURABLE = "no fsync: a power cut may lose it"
 BATCH = 50_000
 
 

@@ -15,7 +15,7 @@ from serve import GivenVectors, Row, Vector
 PACKAGE = "retentive"
 MODE = "recall, all signals"
 SCOPE = "session"
-DURABLE = "fsync each commit"
+DURABLE = "1 fsync"
 BATCH = 10_000
 
 
@@ -28,9 +28,8 @@ class Store:
     """One collection, a session each."""
 
     def __init__(self, folder: Path, dimension: int, given: GivenVectors) -> None:
-        probe = np.full(
-            dimension, dimension**-0.5, np.float32
-        )  # a collection tells embedders apart by one text of its own
+        # A collection tells embedders apart by one text of its own, which has to have a vector too.
+        probe = np.full(dimension, dimension**-0.5, np.float32)
 
         def embed(texts: list[str]) -> Vector:
             return np.stack([given.get(text, probe) for text in texts])

@@ -12,7 +12,7 @@ from serve import GivenVectors, Row
 PACKAGE = "sqlite-vec"
 MODE = "exact cosine"
 SCOPE = "partition key"
-DURABLE = "WAL, synchronous=FULL"
+DURABLE = "1 fsync (WAL, synchronous=FULL)"
 BATCH = 10_000
 _INSERT = "INSERT INTO memory (rowid, session, vector, text) VALUES (?, ?, ?, ?)"
 
@@ -38,10 +38,9 @@ class Store:
 
     def add(self, rows: list[Row]) -> None:
         """One transaction."""
+        fields = ((row.number + 1, row.session, row.vector.tobytes(), row.text) for row in rows)
         with self._db:
-            self._db.executemany(
-                _INSERT, ((row.number + 1, row.session, row.vector.tobytes(), row.text) for row in rows)
-            )
+            self._db.executemany(_INSERT, fields)
 
     def finish(self) -> None:
         """Nothing is left to do."""

@@ -54,7 +54,7 @@ class Pair:
         }
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """A library did not load everything in the time it had."""
 
 
@@ -106,7 +106,7 @@ def measure(data: Dataset, commands: dict[str, Sequence[str]], folder: Path, lim
     try:
         with Library(commands[OURS], stores[OURS]) as ours, Library(commands[THEIRS], stores[THEIRS]) as theirs:
             _Run(pair, data, {OURS: ours, THEIRS: theirs}, limits).all(stores)
-    except Stopped as stop:
+    except StoppedError as stop:
         pair.stopped = str(stop)
     except PeerError as error:
         pair.failures.append(str(error))
@@ -154,7 +154,7 @@ class _Run:
         except PeerError as error:
             self._pair.failures.append(str(error))
             if not all(library.alive for library in self._libraries.values()):
-                raise Stopped("after a failure that ended its process") from error
+                raise StoppedError("after a failure that ended its process") from error
 
     def _load(self) -> None:
         size, share = self._data.size, -(-self._data.size // LOAD_TURNS)
@@ -182,7 +182,7 @@ class _Run:
             # What ended the turns for both: the one that used its time.
             side = max(late, key=lambda name: spent[name])
             who = "" if side == THEIRS else f"{side} "
-            raise Stopped(f"{who}after {spent[side]:.0f} s with {loaded[side]:,} of {size:,} memories loaded")
+            raise StoppedError(f"{who}after {spent[side]:.0f} s with {loaded[side]:,} of {size:,} memories loaded")
 
     def _recall(self) -> None:
         foreign, short = dict.fromkeys(self._libraries, 0), dict.fromkeys(self._libraries, 0)

@@ -9,17 +9,12 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from retentive.evaluate.peers.environments import PeerError
 
 _END_SECONDS = 20
-_QUIET = {
-    "ANONYMIZED_TELEMETRY": "False",
-    "HF_HUB_OFFLINE": "1",
-    "MEM0_TELEMETRY": "False",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
+_QUIET = {"ANONYMIZED_TELEMETRY": "False", "HF_HUB_OFFLINE": "1", "MEM0_TELEMETRY": "False"}
 
 
 class Library:
@@ -45,7 +40,7 @@ class Library:
         self._answers = selectors.DefaultSelector()
         self._answers.register(self._out, selectors.EVENT_READ)
 
-    def __enter__(self) -> Library:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,8 +62,8 @@ class Library:
         """Its answer to one request.
 
         Raises:
-            PeerError: it raised, ended, answered with something else than a line of JSON, or took more than `timeout` seconds;
-                in the last case its process is ended.
+            PeerError: it raised, ended, answered with something else than a line of JSON, or took more than `timeout`
+                seconds; in the last case its process is ended.
         """
         request = json.dumps({"op": op, **fields}).encode() + b"\n"
         try:

@@ -33,9 +33,7 @@ QUESTIONS = (
     Question("remember", "How long does one write take?", "ms", _milliseconds),
     Question("load", "How fast are many loaded?", "rows/s", lambda figure: figure["rows_per_s"], more_is_better=True),
     Question("disk", "How much does it take on disk?", "MB", lambda figure: figure["bytes"] / 1e6),
-    Question(
-        "memory", "How much memory does the process take at its peak?", "MB", lambda figure: figure["bytes"] / 1e6
-    ),
+    Question("memory", "How much memory does its process take?", "MB", lambda figure: figure["bytes"] / 1e6),
 )
 
 
@@ -52,15 +50,12 @@ class Answer:
 
 
 def answers(result: Mapping[str, Any], question: Question) -> list[Answer]:
-    """Of retentive (the median of its runs beside each peer) and of each peer, by size. Who lacks the call is left out."""
+    """Of retentive (median of its runs beside each peer) and of each peer, by size, but for those that lack it."""
     found: list[Answer] = []
     for size in result["settings"]["sizes"]:
         cases = [(peer, case) for peer in result["peers"] for case in peer["cases"] if case["memories"] == size]
-        ours = [
-            figures[question.measure][OURS]
-            for _, case in cases
-            if OURS in (figures := case["figures"]).get(question.measure, ())
-        ]
+        sides = [case["figures"].get(question.measure, {}) for _, case in cases]
+        ours = [side[OURS] for side in sides if OURS in side]
         if ours:
             tails = [(figure["p95_ms"], figure["p99_ms"]) for figure in ours if "p95_ms" in figure]
             tail = (median(one for one, _ in tails), median(other for _, other in tails)) if tails else None
