@@ -102,7 +102,7 @@ def _pairs(name: str, python: Path | PeerError, data: Dataset, scratch: Path, le
     print(f"{name}, {data.size:,} memories", file=sys.stderr, flush=True)
     serve = str(HERE / "serve.py")
     commands = {OURS: [sys.executable, serve, "retentive"], THEIRS: [str(python.absolute()), serve, name]}
-    limits = Limits(min(max(_LOAD_SECONDS, data.size / _ROWS_A_SECOND), left), _MEASURE_SECONDS)
+    limits = Limits(max(_LOAD_SECONDS, data.size / _ROWS_A_SECOND), _MEASURE_SECONDS)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         pair = measure(data, commands, Path(folder), limits)
     for measured, factor in pair.as_json()["factor"].items():
@@ -182,7 +182,9 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--peers", default=",".join(PEERS), help="which, comma separated")
     found.add_argument("--sizes", default="1000,10000", help="numbers of memories, comma separated")
-    found.add_argument("--minutes", type=float, default=8, help="no measure begins after; installing does not count")
+    found.add_argument(
+        "--minutes", type=float, default=8, help="no library begins a size after; installing does not count"
+    )
     found.add_argument("--scratch", type=Path, help="a folder on the disk that is measured, else a temporary one")
     found.add_argument("--out", type=Path, default=ROOT / "benches" / "results" / "peers.json")
     found.add_argument("--plots", type=Path, default=ROOT / "docs" / "plots")

@@ -198,10 +198,11 @@ class _Run:
         times = self._reads(turn, RECALLS)
         for side, spent in times.items():
             self._set("recall", side, {**quantiles(spent), "foreign": foreign[side], "short": short[side]})
-        if foreign[THEIRS]:
-            self._pair.failures.append(f"recall: {foreign[THEIRS]} answers held memories of another session")
-        if short[THEIRS]:
-            self._pair.failures.append(f"recall: {short[THEIRS]} answers had fewer than {LIMIT} memories")
+            who = "" if side == THEIRS else f"{side}: "
+            if foreign[side]:
+                self._pair.failures.append(f"{who}recall: {foreign[side]} answers held memories of another session")
+            if short[side]:
+                self._pair.failures.append(f"{who}recall: {short[side]} answers had fewer than {LIMIT} memories")
 
     def _context(self) -> None:
         def turn(side: str, first: int) -> list[float]:
