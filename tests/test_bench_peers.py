@@ -239,7 +239,7 @@ def result():
     small = {
         "memories": 1_000,
         "figures": {"recall": {"retentive": figures_of(0.5), "peer": figures_of(6)}},
-        "factor": {"recall": 12.0},
+        "factor": {"recall": 12.0, "load": 0.5},
         "stopped": None,
         "failures": ["context: ValueError: no"],
     }
@@ -266,6 +266,7 @@ def test_tables_have_the_factor_and_every_failure(bench, result):
     assert "- alpha, 1,000 memories: context: ValueError: no" in text
     assert "- alpha, 10,000 memories: stopped after 60 s" in text
     assert "- beta: pip install exited with 1: none" in text
+    assert "### Where retentive is behind\n\n- alpha, 1,000 memories: load 0.500x\n" in text
     assert bench.driver.failed(result)
 
 
@@ -307,6 +308,7 @@ def test_a_peer_that_cannot_be_installed_leaves_the_others(bench, monkeypatch, t
         (["--peers", "excel"], "there is no peer 'excel'"),
         (["--sizes", "many"], "expected whole numbers"),
         (["--sizes", "20"], "at least one session of 500"),
+        (["--load-seconds", "0"], "expected more than 0"),
         (["--page", "PAGE"], "it has no place for figures"),
     ],
 )

@@ -73,18 +73,18 @@ def datasets(sizes: Sequence[int], folder: Path) -> list[Dataset]:
 
 def run(options: argparse.Namespace, pythons: dict[str, Path | PeerError]) -> dict[str, Any]:
     """All peers at all sizes, small ones first, until the time is up."""
-    start, before = time.monotonic(), load_average()
+    start, before, measured_commit = time.monotonic(), load_average(), commit()
     with tempfile.TemporaryDirectory(prefix="retentive-bench-", dir=options.scratch) as scratch:
         made = datasets(options.sizes, Path(scratch))
         pairs: dict[str, list[Pair]] = {name: [] for name in options.peers}
         for data in made:
             for name in options.peers:
                 left = 60 * options.minutes - (time.monotonic() - start)
-                pairs[name] += _pairs(name, pythons[name], data, Path(scratch), left)
+                pairs[name] += _pairs(name, pythons[name], data, Path(scratch), left, options.load_seconds)
     peers = [_described(name, pythons[name], pairs[name]) for name in options.peers]
     ours = next((pair.about[OURS] for found in pairs.values() for pair in found if OURS in pair.about), {})
     return {
-        "retentive": {"version": ours.get("version"), "commit": commit(), **_said(ours)},
+        "retentive": {"version": ours.get("version"), "commit": measured_commit, **_said(ours)},
         "settings": {"sizes": options.sizes, "per_session": PER_SESSION, "dimension": made[0].dimension},
         "machine": machine(),
         "load_average": [before, load_average()],
@@ -94,7 +94,9 @@ def run(options: argparse.Namespace, pythons: dict[str, Path | PeerError]) -> di
     }
 
 
-def _pairs(name: str, python: Path | PeerError, data: Dataset, scratch: Path, left: float) -> list[Pair]:
+def _pairs(
+    name: str, python: Path | PeerError, data: Dataset, scratch: Path, left: float, load_seconds: float | None
+) -> list[Pair]:
     if isinstance(python, PeerError):
         return []
     if left <= 0:
@@ -102,7 +104,7 @@ def _pairs(name: str, python: Path | PeerError, data: Dataset, scratch: Path, le
     print(f"{name}, {data.size:,} memories", file=sys.stderr, flush=True)
     serve = str(HERE / "serve.py")
     commands = {OURS: [sys.executable, serve, "retentive"], THEIRS: [str(python.absolute()), serve, name]}
-    limits = Limits(max(_LOAD_SECONDS, data.size / _ROWS_A_SECOND), _MEASURE_SECONDS)
+    limits = Limits(load_seconds or max(_LOAD_SECONDS, data.size / _ROWS_A_SECOND), _MEASURE_SECONDS)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         pair = measure(data, commands, Path(folder), limits)
     for measured, factor in pair.as_json()["factor"].items():
@@ -185,6 +187,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--minutes", type=float, default=8, help="no library begins a size after; installing does not count"
     )
+    found.add_argument("--load-seconds", type=float, help="a library that loads longer is stopped; else by 400 rows/s")
     found.add_argument("--scratch", type=Path, help="a folder on the disk that is measured, else a temporary one")
     found.add_argument("--out", type=Path, default=ROOT / "benches" / "results" / "peers.json")
     found.add_argument("--plots", type=Path, default=ROOT / "docs" / "plots")
@@ -207,6 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wanted.error(f"--sizes: got {options.sizes!r}, expected whole numbers with commas, as 1000,10000")
     if options.sizes[0] < PER_SESSION:
         wanted.error(f"--sizes: got {options.sizes[0]}, expected at least one session of {PER_SESSION}")
+    if options.load_seconds is not None and options.load_seconds <= 0:
+        wanted.error(f"--load-seconds: got {options.load_seconds:g}, expected more than 0")
     if options.page.is_file():
         try:
             filled(options.page.read_text(encoding="utf-8"), "")

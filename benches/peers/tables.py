@@ -12,7 +12,9 @@ Result = Mapping[str, Any]
 
 def markdown(result: Result, plots: str) -> str:
     """The libraries, a section a question with its plot from the folder `plots`, and what failed."""
-    return "\n".join([*_setting(result), *_libraries(result), *_sections(result, plots), *_failures(result)])
+    return "\n".join(
+        [*_setting(result), *_libraries(result), *_sections(result, plots), *_behind(result), *_failures(result)]
+    )
 
 
 def _setting(result: Result) -> Iterator[str]:
@@ -72,6 +74,18 @@ def number(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.{1 if value >= 10 else 2}f}" if value >= 1 else f"{value:.3f}"
+
+
+def _behind(result: Result) -> Iterator[str]:
+    yield from ("### Where retentive is behind", "")
+    lines = []
+    for peer in result["peers"]:
+        for case in peer["cases"]:
+            lost = [f"{measure} {number(factor)}x" for measure, factor in case["factor"].items() if factor < 1]
+            if lost:
+                lines.append(f"- {peer['name']}, {case['memories']:,} memories: {', '.join(lost)}")
+    yield from lines or ["Nowhere in this run."]
+    yield ""
 
 
 def _failures(result: Result) -> Iterator[str]:
