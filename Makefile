@@ -27,7 +27,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench bench-peers wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench bench-peers count wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -73,6 +73,12 @@ soak: $(STAMP)/installed need-rust ## Kills, faults, damage, fuzzing and reads b
 bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program
 	cargo build --release --locked --package retentive-benches
 	$(PY) benches/python/run.py --programs $(TARGET)/release $(ARGS)
+	$(PY) -P -m pytest -o pythonpath=benches/python benches/python/test_facade.py
+	$(PY) benches/python/cold.py
+
+count: $(STAMP)/tools need-rust ## The instructions of the hot paths under callgrind, against the counts kept; ARGS='--keep NOTE' keeps them
+	cargo build --release --locked --package retentive-benches
+	$(PY) scripts/count_instructions.py --programs $(TARGET)/release $(ARGS)
 
 # The peers' environments stay in $(TARGET)/peers.
 bench-peers: $(STAMP)/installed ## retentive beside other libraries, each in its own environment, in turns, 8 minutes; ARGS= goes to the program

@@ -5,13 +5,13 @@
 noise_floor: the cosine that 98 % of unrelated pairs stay below. Pairs are questions of one conversation against the
 turns of others, within a data set and across, and sentences that come from neither; all of them in one pool.
 
-refusal_floor: what the best `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)` over 500 memories must reach for a
-question to be answered; `rust/core/src/rank/refuse.rs` has what fewer or more memories change. It is the largest with
-which at most 2 % of a conversation's own questions are refused, at each of four sizes from ten memories to the whole
-conversation: a question's evidence and random others. Own questions are those of the data sets and of two sets written
-here. Fitted on every second conversation of each set, reported on the others. Coverage is the share of the question's
-idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier talk are never
-refused, so they are left out.
+refusal_floor: what the best `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)` over 500 turns of 40 tokens must
+reach for a question to be answered; `rust/core/src/rank/refuse.rs` has what less or more text changes. It is the
+largest with which at most 2 % of a conversation's own questions are refused, at each of four sizes from ten memories to
+the whole conversation: a question's evidence and random others. Own questions are those of the data sets and of two
+sets written here. Fitted on every second conversation of each set, reported on the others. Coverage is the share of the
+question's idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier
+talk are never refused, so they are left out.
 """
 
 # The checks run without what only calibration needs.
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conversations import Conversation, Question, read_locomo, read_longmemeval, read_pairs, read_written, rows_of
-from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Memory, Trial, auc, floor_shift
+from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Memory, Trial, auc
 from retentive.embedders import Embedder
 from retentive.evaluate.embedder import embedder_for
 
@@ -151,7 +151,8 @@ def report(asked: Sequence[Asked], floor: float) -> None:
         here = [one for one in asked if one.size == size]
         cells = [_cell([one for one in here if one.source == source], floor) for source in sources]
         own = [one for one in here if one.kind == "own"]
-        at = f"{floor + floor_shift(size):.2f}" if size >= FEWEST else ""
+        shifts = [one.shift for one in here]
+        at = f"{floor + min(shifts):.2f} to {floor + max(shifts):.2f}" if size >= FEWEST else ""
         print(f"| {_sized(size)} | {at} | {_refused(own, floor)} | {' | '.join(cells)} |")
 
 

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float32]
 
 # As in rust/core/src/rank/refuse.rs.
 COVERAGE_WEIGHT, LENGTH = 0.5, 80.0
-REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 500, 0.1, 0.04, 10_000, 10
+TURN, REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 40, 500, 0.1, 0.04, 10_000, 10
 
 SIZES = (2, 5, 10, 30, 100, 500)
 ALL = 0
@@ -38,11 +38,12 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CLITIC = re.compile(r"['\u2019](s|d|ll|re|ve|m|t)?$")
 
 
-def floor_shift(memories: int) -> float:
-    """Return what the number of memories adds to an embedder's floor."""
+def floor_shift(memories: int, tokens: float) -> float:
+    """Return what so many memories of so many tokens in all add to an embedder's floor."""
     if memories < FEWEST:
         return -math.inf
-    folds = math.log(min(memories, MOST) / REFERENCE)
+    turns = max(memories, math.sqrt(memories * tokens / TURN))
+    folds = math.log(min(turns, MOST) / REFERENCE)
     return folds * (GROWTH_BELOW if folds < 0 else GROWTH_ABOVE)
 
 
@@ -78,19 +79,25 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question put to one memory of `memories` turns."""
+    """One question put to one memory of `memories` turns and `tokens` tokens."""
 
     source: str
     half: int
     size: int
     kind: str
     memories: int
+    tokens: float
     evidence: float
 
     @property
     def margin(self) -> float:
         """The embedder's floor below which this is answered."""
-        return self.evidence - floor_shift(self.memories)
+        return self.evidence - self.shift
+
+    @property
+    def shift(self) -> float:
+        """What the floor for this memory has on an embedder's."""
+        return floor_shift(self.memories, self.tokens)
 
 
 @dataclass
@@ -127,7 +134,8 @@ class Trial:
     def _of_size(self, memory: Memory, others: Sequence[Memory], size: int, half: int) -> Iterator[Asked]:
         def asked(kind: str, text: str, rows: Sequence[int]) -> Asked:
             evidence = memory.evidence(self._vector(text), stems(text), rows)
-            return Asked(memory.source, half, size, kind, len(rows), evidence)
+            tokens = float(memory.tokens[list(rows)].sum())
+            return Asked(memory.source, half, size, kind, len(rows), tokens, evidence)
 
         cross = [text for of, pool in self.pools.items() if of[:4] != memory.source[:4] for text in pool]
         for own in memory.asked:
@@ -163,7 +171,7 @@ class Trial:
         same = []
         for memory in memories:
             product, rows = Refusing(self.embedder, memory.turns, floor), range(len(memory.turns))
-            least = floor + floor_shift(len(rows))
+            least = floor + floor_shift(len(rows), float(memory.tokens.sum()))
             for text in self.outside:
                 here = memory.evidence(self._vector(text), stems(text), rows) < least
                 same.append(product.refuses(text) == here)

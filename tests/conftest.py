@@ -216,6 +216,12 @@ class Terminal:
         """Type a line."""
         os.write(self._master, line.encode() + b"\r")
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C, again each second: nobody hears one between a prompt and the waiting for its answer."""
+        self.process.send_signal(signal.SIGINT)
+        while not select.select([self._master], [], [], 1)[0]:
+            self.process.send_signal(signal.SIGINT)
+
     def end(self) -> int:
         """Read to the end; return the exit code."""
         while self._read():

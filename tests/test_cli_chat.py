@@ -85,7 +85,7 @@ def test_on_a_terminal_it_prompts_until_the_end_of_input(terminal, tmp_path):
 def test_ctrl_c_ends_it_with_a_sentence(terminal):
     chat = terminal("chat", TERM="dumb")
     chat.until("you> ")
-    chat.process.send_signal(2)
+    chat.interrupt()
     assert chat.end() == 130
     assert chat.text.splitlines()[-1].endswith("retentive: interrupted")
     assert "Traceback" not in chat.text

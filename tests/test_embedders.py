@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import retentive.embedders
+from retentive import Collection
 from retentive._errors import ConfigurationError, EmbedderError
 from retentive._steps import blocking
 from retentive.embedders import (
@@ -234,6 +235,25 @@ class TestCallableEmbedder:
         embedder = CallableEmbedder("mine", 2, lambda texts: returned)
         with pytest.raises(EmbedderError, match=f"mine.*{named}"):
             embedder.embed_documents(["a", "b"])
+
+    @pytest.mark.parametrize("size", [1e-30, 1e30])
+    def test_query_vector_of_any_length_has_a_direction(self, size: float) -> None:
+        """Its squares do not fit a float32."""
+        db = Collection("chat", embedder=CallableEmbedder("mine", 2, lambda texts: [[size, -size] for _ in texts]))
+        db.remember("a text")
+        found = db.recall("a query", min_relevance=None).top
+        assert found is not None
+        assert found.similarity == pytest.approx(1.0)
+
+    @pytest.mark.parametrize(
+        ("bad", "named"), [(float("nan"), "not finite"), (float("inf"), "not finite"), (0.0, "zeroes")]
+    )
+    def test_query_vector_without_a_direction_is_refused(self, bad: float, named: str) -> None:
+        db = Collection("chat", embedder=CallableEmbedder("mine", 2, lambda texts: [[bad, 0.0] for _ in texts]))
+        with pytest.raises(EmbedderError, match=named):
+            db.remember("a text")
+        with pytest.raises(EmbedderError, match=named):
+            check_vectors([bad, 0.0], count=None, dimension=2, source="mine")
 
     def test_callable_cannot_change_the_callers_list(self) -> None:
         texts = ["a", "b"]

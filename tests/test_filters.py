@@ -132,3 +132,24 @@ def test_deeply_nested_filter_is_refused(shelf):
         condition = {"$not": condition}
     with pytest.raises(InvalidInputError, match="deep"):
         shelf.search(filter=condition)
+
+
+def test_filter_asked_again_sees_what_was_written_since(shelf):
+    """What is kept of the last filter must not outlive a write, nor answer another filter or another session."""
+
+    def found(filter, **where):
+        return set(shelf.recall("text", filter=filter, session="a", **where, **ALL).ids)
+
+    low, useful = {"n": {"$lte": 2}}, {"_vx_feedback": {"$exists": True}}
+    for _ in range(2):
+        assert found(low) == {"one", "two"}
+        assert found(useful) == set()
+        assert set(shelf.recall("text", filter=low, session="b", **ALL).ids) == set()
+    shelf.remember("text six", session="a", id="six", metadata={"n": 0})
+    assert found(low) == {"one", "two", "six"}
+    shelf.feedback("two", "useful")
+    assert found(useful) == {"two"}
+    shelf.delete(["one"])
+    assert found(low) == {"two", "six"}
+    assert found(low, as_of="2026-01-02T12:00:00Z") == {"two"}
+    assert found(low) == {"two", "six"}

@@ -1,5 +1,6 @@
 """The checks in scripts/ find what they are for."""
 
+import json
 import sys
 import tomllib
 from email.message import Message
@@ -14,7 +15,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 @pytest.fixture(autouse=True)
 def scripts_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    for name in ("check_dependencies", "check_lengths", "check_notice", "check_words", "tracked"):
+    for name in ("check_dependencies", "check_lengths", "check_notice", "check_words", "count_instructions", "tracked"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
@@ -81,6 +82,28 @@ def test_rust_libraries_come_from_the_registry_with_a_checksum():
     assert len(libraries) > 20
     assert [package["name"] for package in libraries if "checksum" not in package] == []
     assert [package["name"] for package in libraries if not package["source"].startswith("registry+")] == []
+
+
+def test_a_path_that_grew_by_more_than_a_tenth_is_told(monkeypatch, tmp_path, capsys):
+    import count_instructions
+
+    kept = tmp_path / "kept.json"
+    kept.write_text('{"compiler": "rustc 1", "counts": {"recall": 1000, "load": 500}, "notes": []}')
+    monkeypatch.setattr(count_instructions, "KEPT", kept)
+    monkeypatch.setattr(count_instructions, "compiler", lambda: "rustc 1")
+    assert count_instructions.compared({"recall": 1100, "load": 500}) == 0
+    capsys.readouterr()
+    assert count_instructions.compared({"recall": 1101, "load": 500}) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told if "TOO MUCH" in line] == ["recall"]
+
+
+def test_every_hot_path_is_kept():
+    import count_instructions
+
+    kept = json.loads(count_instructions.KEPT.read_text())
+    assert kept["counts"].keys() == count_instructions.PATHS.keys()
+    assert kept["notes"]
 
 
 class Package(Distribution):

@@ -43,7 +43,7 @@ class Calibration:
             not measured.
         cutoff: the similarity that tells related from unrelated pairs best (Youden's J): a `min_relevance` to start
             from; None where not measured, or where nothing tells them apart.
-        refusal_floor: what a question must find in 500 memories to be answered: what `min_relevance="auto"` means;
+        refusal_floor: what a question must find in 500 turns to be answered: what `min_relevance="auto"` means;
             None where not measured, and then the embedder's own stays in force.
         auc: the chance that a related pair is nearer than an unrelated one; None without both.
         related: the cosines of related pairs.

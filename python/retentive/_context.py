@@ -127,7 +127,7 @@ def context(
     recent = _recent(recent_turns, settings)
 
     def pack(embedding: Embedding) -> Steps[ContextBlock]:
-        recall = yield from embedded(checked, embedding, settings)
+        recall = yield from embedded(checked, embedding)
         excerpts = _excerpts(embedding, excerpt, recall)
         request: ContextRequest = {"recall": recall, "recent_session": session, "recent_turns": recent}
         return _packed(engine, engine.core.context(request), recall, session, excerpts)
@@ -154,12 +154,15 @@ def _packed(
 ) -> ContextBlock:
     token_budget = recall["token_budget"] or 0
     packed = engine.core.pack_context(parts, recall["limit"], token_budget, engine.counter, excerpts)
-    sections = {"pinned": parts.pinned, "recent": parts.recent, "retrieved": parts.ranked.memories}
+    ranked = parts.ranked
+    sections = {"pinned": parts.pinned, "recent": parts.recent, "retrieved": ranked.memories}
     retrieved = zip(packed.retrieved, packed.excerpts, strict=True)
     dropped = [Dropped(sections[section][index].id, reason) for section, index, reason in packed.dropped]
     # A recent turn is ranked as well, so that it can be retrieved where it is cut: the gap is not what left it out.
-    named = {parts.recent[index].id for index in packed.recent} | {drop.id for drop in dropped}
-    below_gap = [Dropped(below, _reading.BELOW_GAP) for below in parts.ranked.below_gap if below not in named]
+    below_gap = ranked.below_gap
+    if below_gap:
+        named = {sections["recent"][index].id for index in packed.recent} | {drop.id for drop in dropped}
+        dropped += [Dropped(below, _reading.BELOW_GAP) for below in below_gap if below not in named]
     return ContextBlock(
         query=recall["query"],
         session=session,
@@ -170,7 +173,7 @@ def _packed(
         token_estimate=packed.tokens,
         truncated=packed.truncated,
         cut_count=packed.cut_count,
-        dropped=(*dropped, *below_gap),
+        dropped=tuple(dropped),
         text=packed.text,
         _background=packed.background,
     )

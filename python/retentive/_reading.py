@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("retentive")
 
-BELOW_GAP = "below score gap"  # as the core says it
+OVER_LIMIT = "over limit"  # as the core says it
+BELOW_GAP = "below score gap"  # likewise
 UNLIMITED = 2**62
 
 _MODES = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical", "sparse": "lexical"}
@@ -57,6 +58,8 @@ def selected(
     selection = _core.select(pool, limit, budget, engine.counter, verb == "recall")
     kept = tuple([Result(pool[index]) for index in selection["kept"]])
     dropped = [Dropped(pool[index].id, reason) for index, reason in selection["dropped"]]
+    dropped += [Dropped(over, OVER_LIMIT) for over in ranked.over_limit]
+    dropped += [Dropped(below, BELOW_GAP) for below in ranked.below_gap]
     results = Results(
         items=kept,
         query=query,
@@ -66,7 +69,7 @@ def selected(
         cut_count=selection["cut_count"],
         token_estimate=selection["tokens"],
         token_budget=token_budget,
-        dropped=(*dropped, *(Dropped(below, BELOW_GAP) for below in ranked.below_gap)),
+        dropped=tuple(dropped),
     )
     log(verb, kept, token_budget, results.time_ms)
     return results

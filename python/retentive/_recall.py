@@ -52,7 +52,7 @@ def recall(
     request = recall_request(settings, query, user, session, limit, token_budget, now, options)
 
     def find(embedding: Embedding) -> Steps[Ranked]:
-        return engine.core.recall((yield from embedded(request, embedding, settings)))
+        return engine.core.recall((yield from embedded(request, embedding)))
 
     ranked = yield from engine.embedded(find)
     return selected(
@@ -114,7 +114,7 @@ def recall_request(
     return request
 
 
-def embedded(request: RecallRequest, embedding: Embedding, settings: ConversationMemory) -> Steps[RecallRequest]:
+def embedded(request: RecallRequest, embedding: Embedding) -> Steps[RecallRequest]:
     """Return the request with its query embedded."""
     if request["mode"] == "lexical":  # which never touches the embedder
         return request
@@ -124,6 +124,6 @@ def embedded(request: RecallRequest, embedding: Embedding, settings: Conversatio
         "vectors": (yield from embedding.query(request["query"])),
         "query_terms": (yield from embedding.query_terms(request["query"])),
         "model_epoch": embedding.model_epoch,
-        "settings": settings.native(embedding.dense_weights),
+        "settings": {**request["settings"], "dense_weights": embedding.dense_weights},
         "refusal_floor": embedding.refusal_floor if refuses else None,
     }

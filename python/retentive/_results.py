@@ -108,17 +108,18 @@ class Result:
     __slots__ = ("_excerpt", "_metadata", "_stored", "_vector")
 
     _stored: Stored
-    _metadata: dict[str, Any] | None
-    _vector: npt.NDArray[np.float32] | None
-    _excerpt: str | None
+    _metadata: dict[str, Any]
+    _vector: npt.NDArray[np.float32]
+    _excerpt: str
 
     def __init__(
         self, stored: Stored, vector: npt.NDArray[np.float32] | None = None, excerpt: str | None = None
     ) -> None:
         object.__setattr__(self, "_stored", stored)
-        object.__setattr__(self, "_metadata", None)
-        object.__setattr__(self, "_vector", vector)
-        object.__setattr__(self, "_excerpt", excerpt)
+        if vector is not None:  # what few results have is not set for the others: a read makes many
+            object.__setattr__(self, "_vector", vector)
+        if excerpt is not None:
+            object.__setattr__(self, "_excerpt", excerpt)
 
     @property
     def id(self) -> str:
@@ -149,7 +150,7 @@ class Result:
     @property
     def metadata(self) -> dict[str, Any]:
         """The caller's own keys, and the reserved `_vx_` keys that have something to say. Built once."""
-        metadata = self._metadata
+        metadata: dict[str, Any] | None = getattr(self, "_metadata", None)
         if metadata is None:
             metadata = _metadata(self._stored)
             object.__setattr__(self, "_metadata", metadata)
@@ -215,12 +216,12 @@ class Result:
     @property
     def excerpt(self) -> str | None:
         """What was packed of a text too long to pack whole; None where it was packed whole or not at all."""
-        return self._excerpt
+        return getattr(self, "_excerpt", None)
 
     @property
     def vector(self) -> npt.NDArray[np.float32] | None:
         """The vector as it was given; None unless it was asked for."""
-        return self._vector
+        return getattr(self, "_vector", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Result is frozen; cannot set {name}")
@@ -233,13 +234,13 @@ class Result:
             return NotImplemented
         if self is other:
             return True
-        return self._excerpt == other._excerpt and Copy.of(self._stored) == Copy.of(other._stored)
+        return self.excerpt == other.excerpt and Copy.of(self._stored) == Copy.of(other._stored)
 
     def __hash__(self) -> int:
         return hash(self._stored.id)
 
     def __reduce__(self) -> tuple[type[Result], tuple[Copy, npt.NDArray[np.float32] | None, str | None]]:
-        return Result, (Copy.of(self._stored), self._vector, self._excerpt)
+        return Result, (Copy.of(self._stored), self.vector, self.excerpt)
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 50 else self.text[:49] + "…"

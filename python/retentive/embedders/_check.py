@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import EmbedderError, RetentiveError
@@ -118,6 +119,9 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
         raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected shape {expected}")
     with np.errstate(over="ignore", invalid="ignore"):
         checked = np.array(array, dtype=np.float32, order="C")
+        squares = float(np.dot(checked, checked)) if count is None else math.nan
+    if 0.0 < squares < math.inf:
+        return checked  # none of its numbers is infinite or NaN, and one is not 0
     rows = checked.reshape(-1, dimension)
     infinite = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if infinite.size:

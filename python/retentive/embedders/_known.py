@@ -47,7 +47,7 @@ _MODELS = (
         pooling="cls",
         query_prefix="Represent this sentence for searching relevant passages: ",
         noise_floor=0.549,
-        refusal_floor=0.7,
+        refusal_floor=0.68,
     ),
     KnownModel(
         "e5-small-v2",
@@ -74,7 +74,7 @@ _MODELS = (
         window=256,
         pooling="mean",
         noise_floor=0.317,
-        refusal_floor=0.519,
+        refusal_floor=0.42,
     ),
 )
 KNOWN = {model.name: model for model in _MODELS}

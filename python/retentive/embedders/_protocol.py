@@ -23,9 +23,9 @@ class Embedder(Protocol):
     An embedder may also have these attributes; one that is missing, or None, is taken as not known:
 
     - `noise_floor: float`, the cosine that 98 % of unrelated pairs of query and document stay below.
-    - `refusal_floor: float`, what the best `similarity + 0.5 * coverage` of a query must reach in 500 memories to be
-      answered at all (texts over 80 tokens count less). Fewer memories need less, more need more; fewer than ten
-      always answer.
+    - `refusal_floor: float`, what the best `similarity + 0.5 * coverage` of a query must reach in 500 turns to be
+      answered at all (texts over 80 tokens count less). Fewer or shorter memories need less, more or longer ones more;
+      fewer than ten always answer.
     - `dense_weight: float`, the weight from 0 to 1 of its cosine against the lexical score.
     - `window: int`, the longest text, in tokens, that one vector stands for well; longer texts are embedded in parts.
     - `part_tokens: int`, about how many tokens such a part has; without it, as many as the window. A query longer than

@@ -68,7 +68,7 @@ class StaticEmbedder:
 
     @property
     def refusal_floor(self) -> float:
-        """What the best `similarity + 0.5 * coverage` must reach in 500 memories: 2 % of their own questions do not."""
+        """What the best `similarity + 0.5 * coverage` must reach in 500 turns: 2 % of their own questions do not."""
         return float(_about()["refusal_floor"])
 
     @property

@@ -175,3 +175,34 @@ fn readers_beside_writers_see_whole_transactions() {
     let disk = on_disk();
     write_and_read(&disk.folder.path().join("chat.db"), &disk.engine);
 }
+
+/// What a partition keeps for its next read must not answer another one.
+#[test]
+fn reads_of_any_kind_in_any_order_are_those_of_a_fresh_handle() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    for n in 0..40 {
+        let expires = (n % 5 == 0).then_some(NOW + n);
+        db.add(NewMemory { expires, ts: NOW + n * 1_000_000, ..said("a", &format!("tea {n} and red blue green")) });
+        db.add(said("b", &format!("tea {n} elsewhere")));
+    }
+    let old = db.add(keyed("a", "door", "the tea is behind the red door"));
+    db.correct(&old, "the tea is behind the blue door");
+    let asked = |n: i64| {
+        let mut request = ask("red tea", if n % 7 == 0 { anybody() } else { session("a") });
+        request.limit = Some(60);
+        request.now = NOW + n % 11 * 4;
+        request.include_superseded = n % 3 == 0;
+        request.as_of = (n % 13 == 0).then_some(NOW + 7_000_000);
+        request.settings.sitting_gap_us = 1 + n % 2 * 3_600_000_000;
+        request
+    };
+    for n in 0..60 {
+        let request = asked(n * 17 % 60);
+        let fresh = open(Some(&disk.folder.path().join("chat.db")));
+        assert_eq!(db.ranked(&request), fresh.ranked(&request), "{n}");
+        if n % 20 == 0 {
+            db.add(said("a", "one more red tea"));
+        }
+    }
+}

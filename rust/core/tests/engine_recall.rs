@@ -73,13 +73,30 @@ fn the_pool_follows_the_limit_or_the_budget() {
         let request = RecallRequest { limit, token_budget, ..ask("garden notes", session("a")) };
         db.ranked(&request).memories
     };
-    assert_eq!(pooled(Some(1), None).len(), 20);
-    assert_eq!(pooled(Some(30), None).len(), 60);
+    assert_eq!(pooled(Some(1), Some(1)).len(), 20);
+    assert_eq!(pooled(Some(30), Some(1)).len(), 60);
     assert_eq!(pooled(None, Some(10)).len(), 20);
     let half = pooled(None, Some(700));
     let tokens: u32 = half.iter().map(|memory| memory.tokens).sum();
     assert!(half.len() > 20 && half.len() < 200 && tokens >= 1050);
     assert_eq!(pooled(None, None).len(), 200);
+}
+
+#[test]
+fn of_what_a_limit_alone_leaves_out_the_ids_are_told() {
+    let disk = on_disk();
+    let db = &disk.engine;
+    db.remember((0..60).map(|n| said("a", &format!("note {n} about the garden"))).collect(), NOW, &go).unwrap();
+    db.remember((0..3).map(|n| fact("a", &format!("fact {n} about the garden"))).collect(), NOW, &go).unwrap();
+    let request = |token_budget| RecallRequest { token_budget, ..ask("garden fact", session("a")) };
+    let whole = ids(&db.ranked(&request(Some(usize::MAX / 2))).memories);
+    let found = db.ranked(&request(None));
+    let facts = found.memories.iter().filter(|memory| memory.kind == Kind::Fact).count();
+    assert_eq!((found.memories.len(), facts), (13, 3), "ten, and one more for each fact that may give way");
+    assert_eq!([ids(&found.memories), found.over_limit.clone()].concat(), whole);
+    let gapped = db.ranked(&RecallRequest { score_gap: Some(1.0), ..request(None) });
+    let told = [ids(&gapped.memories), gapped.over_limit, gapped.below_gap].concat();
+    assert_eq!((told, gapped.memories.len()), (whole, 1));
 }
 
 #[test]
@@ -112,7 +129,8 @@ fn a_least_relevance_keeps_exactly_what_reaches_it_however_the_pool_is_cut() {
         let kept = db.ranked(&request).memories;
         assert_eq!(kept.len(), expected);
         let small = RecallRequest { limit: Some(3), ..request };
-        assert_eq!(db.ranked(&small).memories.len(), expected.min(20));
+        let small = db.ranked(&small);
+        assert_eq!(small.memories.len() + small.over_limit.len(), expected.min(20));
         let near = SearchRequest {
             limit: None,
             max_distance: Some(1.0 - least),

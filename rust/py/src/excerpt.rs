@@ -1,5 +1,6 @@
 //! Excerpts: the sentences' vectors come from a model in Python, everything else from the core. The model runs where a token
 //! counter does: after the read, with no lock held.
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 use retentive_core::engine::{Engine, QueryTerms};
@@ -25,11 +26,11 @@ impl<'py> FromPyObject<'_, 'py> for Excerpts<'py> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let from = object.cast::<PyDict>()?;
-        let length: Option<u64> = field(&from, "length")?;
+        let length: Option<u64> = field(&from, intern!(from.py(), "length"))?;
         Ok(Self {
             length: length.map_or(Length::Auto, Length::Tokens),
-            query: field(&from, "query")?,
-            query_terms: query_terms(&field(&from, "query_terms")?)?,
+            query: field(&from, intern!(from.py(), "query"))?,
+            query_terms: query_terms(&field(&from, intern!(from.py(), "query_terms"))?)?,
             model: from.get_item("model")?.filter(|model| !model.is_none()),
         })
     }
@@ -50,10 +51,14 @@ impl<'a, 'py> Chooser<'a, 'py> {
     }
 
     pub fn answers(&mut self, py: Python<'py>, sentences: &[&str]) -> PyResult<Vec<f32>> {
-        let overlaps = py.detach(|| self.engine.overlaps(self.terms, sentences));
-        let compared = compared(&overlaps);
+        let (overlaps, compared, held) = py.detach(|| {
+            let overlaps = self.engine.overlaps(self.terms, sentences);
+            let compared = compared(&overlaps);
+            let held = self.engine.held(&self.excerpts.query, sentences, &compared);
+            (overlaps, compared, held)
+        });
         let cosines = self.cosines(sentences, &compared)?;
-        Ok(answers(&overlaps, &compared, &cosines))
+        Ok(answers(&overlaps, &compared, &cosines, &held))
     }
 
     fn cosines(&mut self, sentences: &[&str], compared: &[usize]) -> PyResult<Vec<f32>> {

@@ -145,6 +145,7 @@ impl Memory {
 #[derive(Debug)]
 pub struct Ranked {
     pub memories: Vec<Memory>,
+    over_limit: Vec<String>,
     below_gap: Vec<String>,
     #[pyo3(get)]
     refused: bool,
@@ -155,6 +156,7 @@ impl From<engine::Ranked> for Ranked {
     fn from(ranked: engine::Ranked) -> Self {
         Self {
             memories: all(ranked.memories),
+            over_limit: ranked.over_limit,
             below_gap: ranked.below_gap,
             refused: ranked.refused,
             terms: ranked.terms,
@@ -167,6 +169,11 @@ impl Ranked {
     #[getter]
     fn memories(&self) -> Vec<Memory> {
         self.memories.clone()
+    }
+
+    #[getter]
+    fn over_limit(&self) -> Vec<String> {
+        self.over_limit.clone()
     }
 
     #[getter]

@@ -2,6 +2,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine;
@@ -26,14 +27,14 @@ impl Staging {
 
 impl Extract for Restored {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let feedback: Vec<(String, i64)> = field(from, "feedback")?;
+        let feedback: Vec<(String, i64)> = field(from, intern!(from.py(), "feedback"))?;
         let feedback = feedback.into_iter().map(|(name, ts)| Ok((outcome(from.py(), &name)?, ts)));
         Ok(Self {
-            line: field(from, "line")?,
-            supersedes: field(from, "supersedes")?,
-            superseded: field(from, "superseded")?,
-            cited: field(from, "cited")?,
-            consolidated_from: field(from, "consolidated_from")?,
+            line: field(from, intern!(from.py(), "line"))?,
+            supersedes: field(from, intern!(from.py(), "supersedes"))?,
+            superseded: field(from, intern!(from.py(), "superseded"))?,
+            cited: field(from, intern!(from.py(), "cited"))?,
+            consolidated_from: field(from, intern!(from.py(), "consolidated_from"))?,
             feedback: feedback.collect::<PyResult<_>>()?,
         })
     }
@@ -58,14 +59,14 @@ pub struct FileExtras(Extras);
 
 impl Extract for FileExtras {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let unused: Vec<(Option<String>, Option<String>, i64)> = field(from, "unused")?;
-        let calibration: Option<(Option<f64>, Option<f64>, String)> = field(from, "calibration")?;
+        let unused: Vec<(Option<String>, Option<String>, i64)> = field(from, intern!(from.py(), "unused"))?;
+        let calibration: Option<(Option<f64>, Option<f64>, String)> = field(from, intern!(from.py(), "calibration"))?;
         Ok(Self(Extras {
             unused: unused.into_iter().map(|(user, session, next_turn)| Unused { user, session, next_turn }).collect(),
             calibration: calibration
                 .map(|(noise, refusal, report)| Calibration { floors: Floors { noise, refusal }, report }),
-            models: models(field(from, "models")?)?,
-            with_vectors: field(from, "with_vectors")?,
+            models: models(field(from, intern!(from.py(), "models"))?)?,
+            with_vectors: field(from, intern!(from.py(), "with_vectors"))?,
         }))
     }
 }

@@ -1,7 +1,8 @@
 //! Extraction: from the facade's dictionaries (the `TypedDict`s of `_core.pyi`) to the engine's requests.
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::types::{PyDict, PyDictMethods, PyString};
 use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome, Vector};
@@ -47,18 +48,19 @@ where
     }
 }
 
-fn item<'py>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
-    from.get_item(key)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(key.to_owned()))
+fn item<'py>(from: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    from.get_item(key)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(key.to_string()))
 }
 
-pub fn field<'py, T>(from: &Bound<'py, PyDict>, key: &str) -> PyResult<T>
+/// The value under an interned key: a request has forty of them.
+pub fn field<'py, T>(from: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
 {
     item(from, key)?.extract().map_err(Into::into)
 }
 
-fn nested<T: Extract>(from: &Bound<'_, PyDict>, key: &str) -> PyResult<T> {
+fn nested<'py, T: Extract>(from: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> PyResult<T> {
     T::extract(item(from, key)?.cast::<PyDict>()?)
 }
 
@@ -74,7 +76,7 @@ pub fn kind(py: Python<'_>, name: &str) -> PyResult<Kind> {
     known(py, "kind", name, Kind::parse(name))
 }
 
-fn kinds(from: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<Kind>> {
+fn kinds<'py>(from: &Bound<'py, PyDict>, key: &Bound<'py, PyString>) -> PyResult<Vec<Kind>> {
     field::<Vec<String>>(from, key)?.iter().map(|name| kind(from.py(), name)).collect()
 }
 
@@ -83,7 +85,7 @@ pub fn outcome(py: Python<'_>, name: &str) -> PyResult<Outcome> {
 }
 
 fn mode(from: &Bound<'_, PyDict>) -> PyResult<engine::Mode> {
-    parsed(from.py(), engine::Mode::parse(&field::<String>(from, "mode")?))
+    parsed(from.py(), engine::Mode::parse(&field::<String>(from, intern!(from.py(), "mode"))?))
 }
 
 fn judge(verdict: Option<&str>) -> Judge {
@@ -105,7 +107,7 @@ pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
 
 /// The rows of one `[parts, d]` array for each model, in order.
 fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vector>> {
-    slots(&item(from, "vectors")?)
+    slots(&item(from, intern!(from.py(), "vectors"))?)
 }
 
 fn slots(arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Vector>> {
@@ -166,23 +168,23 @@ pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTe
 impl Extract for engine::NewMemory {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            id: field(from, "id")?,
-            text: field(from, "text")?,
-            kind: kind(from.py(), &field::<String>(from, "kind")?)?,
-            user: field(from, "user")?,
-            session: field(from, "session")?,
-            role: field(from, "role")?,
-            name: field(from, "name")?,
-            key: field(from, "key")?,
-            turn: field(from, "turn")?,
-            ts: field(from, "ts")?,
-            expires: field(from, "expires")?,
-            metadata: field(from, "metadata")?,
+            id: field(from, intern!(from.py(), "id"))?,
+            text: field(from, intern!(from.py(), "text"))?,
+            kind: kind(from.py(), &field::<String>(from, intern!(from.py(), "kind"))?)?,
+            user: field(from, intern!(from.py(), "user"))?,
+            session: field(from, intern!(from.py(), "session"))?,
+            role: field(from, intern!(from.py(), "role"))?,
+            name: field(from, intern!(from.py(), "name"))?,
+            key: field(from, intern!(from.py(), "key"))?,
+            turn: field(from, intern!(from.py(), "turn"))?,
+            ts: field(from, intern!(from.py(), "ts"))?,
+            expires: field(from, intern!(from.py(), "expires"))?,
+            metadata: field(from, intern!(from.py(), "metadata"))?,
             vectors: parts(from)?,
-            model_epoch: field(from, "model_epoch")?,
-            judge: judge(field::<Option<String>>(from, "judge")?.as_deref()),
-            supersedes: field(from, "supersedes")?,
-            replace: field(from, "replace")?,
+            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
+            judge: judge(field::<Option<String>>(from, intern!(from.py(), "judge"))?.as_deref()),
+            supersedes: field(from, intern!(from.py(), "supersedes"))?,
+            replace: field(from, intern!(from.py(), "replace"))?,
         })
     }
 }
@@ -190,15 +192,15 @@ impl Extract for engine::NewMemory {
 impl Extract for engine::Correction {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut expires = Vec::new();
-        for (name, at) in item(from, "expires")?.cast::<PyDict>()?.iter() {
+        for (name, at) in item(from, intern!(from.py(), "expires"))?.cast::<PyDict>()?.iter() {
             expires.push((kind(from.py(), &name.extract::<String>()?)?, at.extract()?));
         }
         Ok(Self {
-            id: field(from, "id")?,
-            text: field(from, "text")?,
-            ts: field(from, "ts")?,
+            id: field(from, intern!(from.py(), "id"))?,
+            text: field(from, intern!(from.py(), "text"))?,
+            ts: field(from, intern!(from.py(), "ts"))?,
             vectors: parts(from)?,
-            model_epoch: field(from, "model_epoch")?,
+            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
             expires,
         })
     }
@@ -206,51 +208,55 @@ impl Extract for engine::Correction {
 
 impl Extract for engine::Settings {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let signals = item(from, "signals")?;
+        let signals = item(from, intern!(from.py(), "signals"))?;
         let signals = signals.cast::<PyDict>()?.iter();
         Ok(Self {
-            half_life_days: field(from, "half_life_days")?,
-            recency_weight: field(from, "recency_weight")?,
-            feedback_weight: field(from, "feedback_weight")?,
-            feedback_half_life_days: field(from, "feedback_half_life_days")?,
-            sitting_gap_us: field(from, "sitting_gap_us")?,
-            recall_roles: field(from, "recall_roles")?,
-            recall_min_words: field(from, "recall_min_words")?,
-            max_turns: field(from, "max_turns")?,
+            half_life_days: field(from, intern!(from.py(), "half_life_days"))?,
+            recency_weight: field(from, intern!(from.py(), "recency_weight"))?,
+            feedback_weight: field(from, intern!(from.py(), "feedback_weight"))?,
+            feedback_half_life_days: field(from, intern!(from.py(), "feedback_half_life_days"))?,
+            sitting_gap_us: field(from, intern!(from.py(), "sitting_gap_us"))?,
+            recall_roles: field(from, intern!(from.py(), "recall_roles"))?,
+            recall_min_words: field(from, intern!(from.py(), "recall_min_words"))?,
+            max_turns: field(from, intern!(from.py(), "max_turns"))?,
             signals: signals.map(|(name, weight)| Ok((name.extract()?, weight.extract()?))).collect::<PyResult<_>>()?,
-            dense_weights: field(from, "dense_weights")?,
+            dense_weights: field(from, intern!(from.py(), "dense_weights"))?,
         })
     }
 }
 
 impl Extract for engine::Reach {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Ok(Self { user: field(from, "user")?, any_user: field(from, "any_user")?, session: field(from, "session")? })
+        Ok(Self {
+            user: field(from, intern!(from.py(), "user"))?,
+            any_user: field(from, intern!(from.py(), "any_user"))?,
+            session: field(from, intern!(from.py(), "session"))?,
+        })
     }
 }
 
 impl Extract for engine::RecallRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            query: field(from, "query")?,
-            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
-            query_terms: each(&item(from, "query_terms")?, query_terms)?,
-            model_epoch: field(from, "model_epoch")?,
-            reach: nested(from, "reach")?,
-            limit: field(from, "limit")?,
-            token_budget: field(from, "token_budget")?,
-            score_gap: field(from, "score_gap")?,
-            kinds: kinds(from, "kinds")?,
-            include_superseded: field(from, "include_superseded")?,
+            query: field(from, intern!(from.py(), "query"))?,
+            vectors: each(&item(from, intern!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
+            query_terms: each(&item(from, intern!(from.py(), "query_terms"))?, query_terms)?,
+            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
+            reach: nested(from, intern!(from.py(), "reach"))?,
+            limit: field(from, intern!(from.py(), "limit"))?,
+            token_budget: field(from, intern!(from.py(), "token_budget"))?,
+            score_gap: field(from, intern!(from.py(), "score_gap"))?,
+            kinds: kinds(from, intern!(from.py(), "kinds"))?,
+            include_superseded: field(from, intern!(from.py(), "include_superseded"))?,
             mode: mode(from)?,
-            now: field(from, "now")?,
-            as_of: field(from, "as_of")?,
-            exclude_ids: field(from, "exclude_ids")?,
-            filter: field(from, "filter")?,
-            min_relevance: field(from, "min_relevance")?,
-            refusal_floor: field(from, "refusal_floor")?,
-            calibrated: field(from, "calibrated")?,
-            settings: nested(from, "settings")?,
+            now: field(from, intern!(from.py(), "now"))?,
+            as_of: field(from, intern!(from.py(), "as_of"))?,
+            exclude_ids: field(from, intern!(from.py(), "exclude_ids"))?,
+            filter: field(from, intern!(from.py(), "filter"))?,
+            min_relevance: field(from, intern!(from.py(), "min_relevance"))?,
+            refusal_floor: field(from, intern!(from.py(), "refusal_floor"))?,
+            calibrated: field(from, intern!(from.py(), "calibrated"))?,
+            settings: nested(from, intern!(from.py(), "settings"))?,
         })
     }
 }
@@ -258,37 +264,41 @@ impl Extract for engine::RecallRequest {
 impl Extract for engine::SearchRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            query: field(from, "query")?,
-            vectors: each(&item(from, "vectors")?, vector)?.into_iter().flatten().collect(),
-            model_epoch: field(from, "model_epoch")?,
-            reach: nested(from, "reach")?,
-            limit: field(from, "limit")?,
-            token_budget: field(from, "token_budget")?,
-            score_gap: field(from, "score_gap")?,
+            query: field(from, intern!(from.py(), "query"))?,
+            vectors: each(&item(from, intern!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
+            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
+            reach: nested(from, intern!(from.py(), "reach"))?,
+            limit: field(from, intern!(from.py(), "limit"))?,
+            token_budget: field(from, intern!(from.py(), "token_budget"))?,
+            score_gap: field(from, intern!(from.py(), "score_gap"))?,
             mode: mode(from)?,
-            now: field(from, "now")?,
-            filter: field(from, "filter")?,
-            max_distance: field(from, "max_distance")?,
-            calibrated: field(from, "calibrated")?,
-            dense_weights: field(from, "dense_weights")?,
-            explain: field(from, "explain")?,
+            now: field(from, intern!(from.py(), "now"))?,
+            filter: field(from, intern!(from.py(), "filter"))?,
+            max_distance: field(from, intern!(from.py(), "max_distance"))?,
+            calibrated: field(from, intern!(from.py(), "calibrated"))?,
+            dense_weights: field(from, intern!(from.py(), "dense_weights"))?,
+            explain: field(from, intern!(from.py(), "explain"))?,
         })
     }
 }
 
 impl Extract for engine::Question {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let vector: PyReadonlyArray1<'_, f32> = item(from, "vector")?.extract()?;
-        Ok(Self { text: field(from, "text")?, vector: vector.as_slice()?.to_vec(), own: field(from, "own")? })
+        let vector: PyReadonlyArray1<'_, f32> = item(from, intern!(from.py(), "vector"))?.extract()?;
+        Ok(Self {
+            text: field(from, intern!(from.py(), "text"))?,
+            vector: vector.as_slice()?.to_vec(),
+            own: field(from, intern!(from.py(), "own"))?,
+        })
     }
 }
 
 impl Extract for engine::ContextRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            recall: nested(from, "recall")?,
-            recent_session: field(from, "recent_session")?,
-            recent_turns: field(from, "recent_turns")?,
+            recall: nested(from, intern!(from.py(), "recall"))?,
+            recent_session: field(from, intern!(from.py(), "recent_session"))?,
+            recent_turns: field(from, intern!(from.py(), "recent_turns"))?,
         })
     }
 }
@@ -296,12 +306,12 @@ impl Extract for engine::ContextRequest {
 impl Extract for engine::Forget {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            reach: nested(from, "reach")?,
-            kinds: kinds(from, "kinds")?,
-            before: field(from, "before")?,
-            ids: field(from, "ids")?,
-            superseded: field(from, "superseded")?,
-            now: field(from, "now")?,
+            reach: nested(from, intern!(from.py(), "reach"))?,
+            kinds: kinds(from, intern!(from.py(), "kinds"))?,
+            before: field(from, intern!(from.py(), "before"))?,
+            ids: field(from, intern!(from.py(), "ids"))?,
+            superseded: field(from, intern!(from.py(), "superseded"))?,
+            now: field(from, intern!(from.py(), "now"))?,
         })
     }
 }

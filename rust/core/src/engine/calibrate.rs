@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Engine;
 use super::admit::{Admission, Reached};
-use super::columns::{Asked, AskedVector, Columns, query_terms};
+use super::columns::{Asked, AskedVector, Columns, distinct};
 use super::gather::Gathered;
 use super::request::{Question, Reach, Sample, Sampled};
 use super::view::{View, of_slot};
@@ -51,16 +51,16 @@ impl Engine {
         })
     }
 
-    /// The best evidence for a question, as it would be among 500 memories: of everybody's, or of the owner's of the memory that
+    /// The best evidence for a question, as it would be among 500 turns: of everybody's, or of the owner's of the memory that
     /// the question was taken from, without that one. `None`: no such question is ever refused.
     pub fn evidence(&self, question: &Question, now: Micros, interrupt: Interrupt) -> Result<Option<f64>> {
         let vectors = [AskedVector::plain(&question.vector)];
-        let terms = query_terms(&self.analyzer, &question.text);
+        let terms = distinct(&self.analyzer.query_terms(&question.text));
         let query = Query::read(&question.text, now, Language::of(self.analyzer.language()));
         self.snapshot(interrupt, |view| {
             let own = question.own.as_deref().map(|id| view.tx.find(id)).transpose()?.flatten();
             let Some(gathered) = asked_of(view, own.as_ref(), now)? else { return Ok(None) };
-            let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &vectors, second_share: 0.0 })?;
+            let columns = Columns::new(&gathered, &Asked { terms: &terms, vectors: &vectors, ..Asked::default() })?;
             let left_out = own.and_then(|head| gathered.entries().position(|entry| entry.seq == head.seq));
             Ok(Some(evidence_among_500(&columns.scene(&query), left_out).map(f64::from)))
         })
@@ -103,7 +103,7 @@ fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Gathe
 
 /// The texts whose numbers have the least hashes: a sample that nobody's insertion order bends.
 fn sampled(view: &View, gathered: &Gathered, most: usize, sitting_gap_us: i64) -> Result<Vec<Sampled>> {
-    let mut columns = Columns::new(gathered, &Asked { terms: &[], vectors: &[], second_share: 0.0 })?;
+    let mut columns = Columns::new(gathered, &Asked::default())?;
     let nothing = Query::default();
     columns.read_conversation(gathered, &nothing, sitting_gap_us);
     let thread = columns.scene(&nothing).thread;

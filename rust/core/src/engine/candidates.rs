@@ -32,7 +32,7 @@ impl Engine {
         let terms = self.analyzer.counts(text);
         let vector = vector.map(AskedVector::plain).filter(|vector| vector.plain.is_some());
         let mode = if vector.is_some() { Mode::Dense } else { Mode::Lexical };
-        let asked = Asked { terms: &terms, vectors: vector.as_slice(), second_share: 0.0 };
+        let asked = Asked { terms: &terms, vectors: vector.as_slice(), ..Asked::default() };
         self.snapshot(interrupt, |view| {
             expect_models(view.tx, [model_epoch])?;
             let Some(scope) = view.tx.scope(user, session)? else { return Ok(Some(Vec::new())) };

@@ -1,17 +1,20 @@
 //! The columns of scope S that ranking reads, and what the query's terms and vector give over them.
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::admit::Admission;
 use super::gather::{Gathered, Part};
 use super::request::QueryTerms;
 use crate::error::Result;
-use crate::lexical::Analyzer;
+use crate::lexical::{Analyzer, Term};
 use crate::model::{Kind, Period, Slot};
 use crate::rank::blend;
 use crate::rank::decay::feedback_score;
+use crate::rank::language::Language;
 use crate::rank::query::Query;
 use crate::rank::scene::{NO_SPEAKER, Scene, Second};
+use crate::rank::signals::window::Shares;
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::terms::TermMatches;
 use crate::rank::thread::{NO_SESSION, Thread};
@@ -20,42 +23,65 @@ use crate::vector::quantise::{Quantised, quantise_unit};
 /// The role whose words are the user's own.
 const USER: &str = "user";
 
-#[derive(Default)]
+/// What a read sees of S, its query answered by each column.
 pub(super) struct Columns<'g> {
     /// Of each model; empty without a query vector.
     pub cosines: Vec<Vec<f32>>,
     /// The second model's part of the dense signal.
     second_share: f32,
     pub matches: TermMatches,
+    pub fixed: Arc<Fixed>,
+    /// What only a recall reads.
+    conversation: Arc<Conversation>,
+    periods: Vec<(u32, &'g [Period])>,
+    named: Vec<bool>,
+}
+
+/// What no query changes.
+#[derive(Debug, Default)]
+pub(super) struct Fixed {
     doc_len: Vec<u32>,
     avg_len: f32,
     pub tokens: Vec<u32>,
-    pub ts: Vec<i64>,
-    kind: Vec<Kind>,
-    conversation: Conversation<'g>,
+    ts: Vec<i64>,
+    pub kind: Vec<Kind>,
+    pub words: Vec<u32>,
 }
 
-/// What only a recall reads.
-#[derive(Default)]
-struct Conversation<'g> {
+/// What no query changes of who said what when, next to whom.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
     user_words: Vec<bool>,
     question_share: Vec<f32>,
     names_time: Vec<bool>,
     names_proper: Vec<bool>,
-    periods: Vec<(u32, &'g [Period])>,
     speaker: Vec<u32>,
-    named: Vec<bool>,
+    /// The speakers' names.
+    names: Vec<Box<str>>,
     thread: Thread,
+    shares: Shares,
     citations: Vec<(u32, u32)>,
 }
 
 /// What a read ranks by.
+#[derive(Default)]
 pub(super) struct Asked<'a> {
     pub terms: &'a [(u64, u32)],
+    /// What the words of a conversation are near to; a plain search has none.
+    pub related: &'a [Related],
     /// By model; none: by words alone.
     pub vectors: &'a [AskedVector],
     /// The second model's part of the dense signal.
     pub second_share: f32,
+}
+
+/// A term that is near to one of the query's, the nearest of each first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Related {
+    /// The query's term.
+    pub of: u64,
+    pub term: u64,
+    pub weight: f32,
 }
 
 /// A query's vector by one model.
@@ -83,78 +109,97 @@ impl AskedVector {
 }
 
 impl<'g> Columns<'g> {
-    pub fn new(gathered: &'g Gathered, asked: &Asked) -> Result<Self> {
-        let len = gathered.len();
-        let doc_len: Vec<u32> = gathered.lengths().collect();
-        let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
-        let matches = gathered.matches(asked.terms);
+    pub fn new(gathered: &Gathered, asked: &Asked) -> Result<Self> {
+        let matches = gathered.matches(asked.terms, asked.related);
         let cosines = asked.vectors.iter().enumerate();
         let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
-        let mut columns = Self {
+        Ok(Self {
             cosines,
             second_share: asked.second_share,
             matches,
-            avg_len: total as f32 / len.max(1) as f32,
-            doc_len,
-            tokens: Vec::with_capacity(len),
-            ts: Vec::with_capacity(len),
-            kind: Vec::with_capacity(len),
-            conversation: Conversation::default(),
-        };
-        for entry in gathered.entries() {
-            columns.tokens.push(entry.tokens);
-            columns.ts.push(entry.ts);
-            columns.kind.push(entry.kind);
-        }
-        Ok(columns)
+            fixed: gathered.fixed(),
+            conversation: Arc::default(),
+            periods: Vec::new(),
+            named: Vec::new(),
+        })
     }
 
     /// Reads who said what when, next to whom; reads without a thread leave this out.
     pub fn read_conversation(&mut self, gathered: &'g Gathered, query: &Query, gap_us: i64) {
-        let mut conversation = Conversation::default();
-        let mut speakers = HashMap::new();
-        for part in gathered.parts() {
-            conversation.read_words(part);
-            conversation.read_speakers(part, query, &mut speakers);
-            if !query.periods.is_empty() {
-                conversation.periods.extend(part.periods());
-            }
+        self.conversation = gathered.conversation(&self.fixed, gap_us);
+        self.named = self.conversation.names.iter().map(|name| query.names(name)).collect();
+        if !query.periods.is_empty() {
+            self.periods = gathered.parts().iter().flat_map(Part::periods).collect();
         }
-        conversation.thread = thread(gathered, &self.ts, &self.kind, gap_us);
-        conversation.citations = gathered.citations();
-        self.conversation = conversation;
     }
 
     pub fn scene<'a>(&'a self, query: &'a Query) -> Scene<'a> {
-        let conversation = &self.conversation;
+        let (fixed, conversation) = (&self.fixed, &self.conversation);
         Scene {
             query,
             cosine: self.cosines.first().map(Vec::as_slice),
             second: self.cosines.get(1).map(|cosine| Second { cosine, share: self.second_share }),
             matches: &self.matches,
-            doc_len: &self.doc_len,
-            avg_len: self.avg_len,
-            tokens: &self.tokens,
-            ts: &self.ts,
-            kind: &self.kind,
+            doc_len: &fixed.doc_len,
+            avg_len: fixed.avg_len,
+            tokens: &fixed.tokens,
+            ts: &fixed.ts,
+            kind: &fixed.kind,
             user_words: &conversation.user_words,
             question_share: &conversation.question_share,
             names_time: &conversation.names_time,
             names_proper: &conversation.names_proper,
-            periods: &conversation.periods,
+            periods: &self.periods,
             speaker: &conversation.speaker,
-            named: &conversation.named,
+            named: &self.named,
             thread: &conversation.thread,
+            shares: &conversation.shares,
             citations: &conversation.citations,
         }
     }
 
     pub fn pooling<'a>(&'a self, relevance: &'a [f32], tokens: &'a [u32]) -> blend::Columns<'a> {
-        blend::Columns { relevance, ts: &self.ts, tokens }
+        blend::Columns { relevance, ts: &self.fixed.ts, tokens }
     }
 }
 
-impl<'g> Conversation<'g> {
+impl Fixed {
+    pub fn of(gathered: &Gathered) -> Self {
+        let len = gathered.len();
+        let doc_len: Vec<u32> = gathered.lengths().collect();
+        let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
+        let mut fixed = Self {
+            avg_len: total as f32 / len.max(1) as f32,
+            doc_len,
+            tokens: Vec::with_capacity(len),
+            ts: Vec::with_capacity(len),
+            kind: Vec::with_capacity(len),
+            words: Vec::with_capacity(len),
+        };
+        for entry in gathered.entries() {
+            fixed.tokens.push(entry.tokens);
+            fixed.ts.push(entry.ts);
+            fixed.kind.push(entry.kind);
+            fixed.words.push(entry.words);
+        }
+        fixed
+    }
+}
+
+impl Conversation {
+    pub fn of(gathered: &Gathered, fixed: &Fixed, gap_us: i64) -> Self {
+        let mut conversation = Self::default();
+        let mut speakers = HashMap::new();
+        for part in gathered.parts() {
+            conversation.read_words(part);
+            conversation.read_speakers(part, &mut speakers);
+        }
+        conversation.thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us);
+        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len);
+        conversation.citations = gathered.citations();
+        conversation
+    }
+
     fn read_words(&mut self, part: &Part) {
         let user = part.partition.roles().code(USER);
         for (_, entry) in part.entries() {
@@ -166,7 +211,7 @@ impl<'g> Conversation<'g> {
     }
 
     /// Speakers are the same wherever they have the same name: `speakers` numbers them over all of S.
-    fn read_speakers(&mut self, part: &'g Part, query: &Query, speakers: &mut HashMap<&'g str, u32>) {
+    fn read_speakers<'p>(&mut self, part: &'p Part, speakers: &mut HashMap<&'p str, u32>) {
         let names = part.partition.names();
         let mut numbers: Vec<Option<u32>> = vec![None; names.len() + 1];
         for (_, entry) in part.entries() {
@@ -176,8 +221,8 @@ impl<'g> Conversation<'g> {
             };
             let number = slot.get_or_insert_with(|| {
                 *speakers.entry(name).or_insert_with(|| {
-                    self.named.push(query.names(name));
-                    self.named.len() as u32 - 1
+                    self.names.push(name.into());
+                    self.names.len() as u32 - 1
                 })
             });
             self.speaker.push(*number);
@@ -199,12 +244,12 @@ fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Threa
     Thread::new(&sessions, &turns, ts, kinds, gap_us)
 }
 
-/// The tokens of a query whose embedder gives them.
-pub(super) fn query_tokens(analyzer: &Analyzer, query: &str, given: QueryTerms) -> QueryTokens {
+/// The tokens of a query whose embedder gives them; `terms` are those of its analysis.
+pub(super) fn query_tokens(query: &str, terms: &[Term], given: QueryTerms) -> QueryTokens {
     let starts: Vec<usize> = query.char_indices().map(|(at, _)| at).chain([query.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(query.len());
     let spans: Vec<Range<usize>> = given.spans.into_iter().map(|(start, end)| byte(start)..byte(end)).collect();
-    QueryTokens::new(given.vectors, &spans, &analyzer.query_terms(query))
+    QueryTokens::new(given.vectors, &spans, terms)
 }
 
 /// What of the dense signal is the second model's, by the weights of both.
@@ -224,8 +269,21 @@ pub(super) fn feedback_then(given: &[(i8, i64)], admission: &Admission, half_lif
 }
 
 /// The distinct terms of a query, by rising hash, each with how often the query says it.
-pub(super) fn query_terms(analyzer: &Analyzer, query: &str) -> Vec<(u64, u32)> {
-    let mut hashes: Vec<u64> = analyzer.query_terms(query).into_iter().map(|term| term.hash).collect();
+pub(super) fn distinct(terms: &[Term]) -> Vec<(u64, u32)> {
+    let mut hashes: Vec<u64> = terms.iter().map(|term| term.hash).collect();
     hashes.sort_unstable();
     hashes.chunk_by(|a, b| a == b).filter_map(|same| Some((*same.first()?, same.len() as u32))).collect()
+}
+
+/// The terms related to those of a query, by rising hash of these, the nearest first. Empty in a language without a table.
+pub(super) fn related_terms(analyzer: &Analyzer, query: &str, terms: &[Term]) -> Vec<Related> {
+    let language = Language::of(analyzer.language());
+    let Some(words) = language.and_then(|language| language.related) else { return Vec::new() };
+    let mut related = Vec::with_capacity(terms.len() * 8);
+    for term in terms {
+        let word = query.get(term.start..term.end).map_or(0, |word| analyzer.word_hash(word));
+        related.extend(words.of(word).map(|(other, weight)| Related { of: term.hash, term: other, weight }));
+    }
+    related.sort_unstable_by(|a, b| a.of.cmp(&b.of).then(b.weight.total_cmp(&a.weight)));
+    related
 }

@@ -62,8 +62,9 @@ fn pinned(view: &View, reach: &Reach, admission: &Admission) -> Result<Option<Ve
     let mut dated: Vec<(Micros, Seq)> = Vec::new();
     for reached in pinned_reach(view.tx, reach)? {
         let Some(gathered) = view.gather_from(&[reached], &admission)? else { return Ok(None) };
-        let pinned = gathered.entries().filter(|entry| entry.kind == Kind::Pinned);
-        dated.extend(pinned.map(|entry| (entry.ts, entry.seq)));
+        let kinds = gathered.fixed();
+        let pinned = kinds.kind.iter().enumerate().filter(|(_, kind)| **kind == Kind::Pinned);
+        dated.extend(pinned.filter_map(|(row, _)| gathered.entry(row)).map(|entry| (entry.ts, entry.seq)));
     }
     dated.sort_unstable();
     Ok(Some(dated.into_iter().map(|(_, seq)| seq).collect()))

@@ -20,6 +20,8 @@ const COLUMNS: [&str; 7] = ["_vx_kind", "_vx_session", "_vx_user", "_vx_role", "
 
 pub(super) struct MetadataFilter {
     filter: Filter,
+    /// As it was given.
+    json: String,
     in_columns: bool,
     /// Names of users or sessions are asked for.
     by_name: bool,
@@ -43,7 +45,8 @@ pub(super) fn parse(json: Option<&str>) -> Result<Option<MetadataFilter>> {
     let in_columns = fields.iter().all(|name| COLUMNS.contains(name));
     let by_name = fields.iter().any(|name| ["_vx_session", "_vx_user"].contains(name));
     let own_keys = !fields.iter().any(|name| name.starts_with("_vx_"));
-    Ok(Some(MetadataFilter { filter: Filter::parse(&value)?, in_columns, by_name, own_keys }))
+    let filter = Filter::parse(&value)?;
+    Ok(Some(MetadataFilter { filter, json: json.to_owned(), in_columns, by_name, own_keys }))
 }
 
 impl MetadataFilter {
@@ -63,8 +66,14 @@ impl MetadataFilter {
 
     /// Leaves in the scope what matches.
     pub fn narrow(&self, tx: &ReadTx, gathered: &mut Gathered) -> Result<()> {
-        let names = if self.in_columns && self.by_name { scope_names(tx)? } else { Names::new() };
-        gathered.narrow(|part| if self.in_columns { Ok(self.by_columns(part, &names)) } else { self.by_rows(tx, part) })
+        gathered.narrow_once(&self.json, || {
+            let names = if self.in_columns && self.by_name { scope_names(tx)? } else { Names::new() };
+            Ok(
+                move |part: &Part| {
+                    if self.in_columns { Ok(self.by_columns(part, &names)) } else { self.by_rows(tx, part) }
+                },
+            )
+        })
     }
 
     fn by_columns(&self, part: &Part, names: &Names) -> Vec<u32> {

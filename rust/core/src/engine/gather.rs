@@ -2,6 +2,8 @@
 use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
+use super::admitted::Admitted;
+use super::columns::{Conversation, Fixed, Related};
 use crate::error::Result;
 use crate::lexical::Posting;
 use crate::model::{Period, Slot};
@@ -16,7 +18,7 @@ pub(super) struct Part {
     pub reached: Reached,
     segment: Arc<Segment>,
     /// Rising.
-    rows: Vec<u32>,
+    rows: Arc<[u32]>,
     /// Index in S of the first of `rows`.
     base: usize,
 }
@@ -49,8 +51,16 @@ impl Part {
         self.rows.binary_search(&row).ok().map(|index| (self.base + index) as u32)
     }
 
+    /// All of the segment is admitted.
+    fn is_whole(&self) -> bool {
+        self.rows.len() == self.segment.entries().len()
+    }
+
     /// For each row of the segment its index in S; `u32::MAX` for those left out.
     fn slots(&self) -> Vec<u32> {
+        if self.is_whole() {
+            return (self.base as u32..(self.base + self.rows.len()) as u32).collect();
+        }
         let mut slots = vec![u32::MAX; self.segment.entries().len()];
         for (index, row) in self.rows.iter().enumerate() {
             if let Some(slot) = slots.get_mut(*row as usize) {
@@ -65,16 +75,16 @@ impl Part {
 pub(super) struct Gathered {
     parts: Vec<Part>,
     len: usize,
+    partitions: usize,
+    /// What S is, where it is of one partition and no filter narrowed it.
+    admitted: Option<Arc<Admitted>>,
 }
 
 impl Gathered {
     /// Adds the rows of a partition that are in reach and admitted.
     pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
-        for segment in partition.segments() {
-            let in_reach =
-                |entry: &Entry| reached.scope.is_none_or(|scope| entry.scope == scope) && admission.admits(entry);
-            let numbered = segment.entries().iter().zip(0_u32..);
-            let rows: Vec<u32> = numbered.filter(|(entry, _)| in_reach(entry)).map(|(_, row)| row).collect();
+        let admitted = Admitted::of(partition, &reached, admission);
+        for (segment, rows) in partition.segments().iter().zip(&admitted.rows) {
             let base = self.len;
             self.len += rows.len();
             if !rows.is_empty() {
@@ -82,22 +92,57 @@ impl Gathered {
                     partition: Arc::clone(partition),
                     reached,
                     segment: Arc::clone(segment),
-                    rows,
+                    rows: Arc::clone(rows),
                     base,
                 });
             }
         }
+        self.partitions += 1;
+        self.admitted = Some(admitted).filter(|_| self.partitions == 1);
     }
 
-    /// Keeps of each part the rows that `keep` names.
-    pub fn narrow(&mut self, mut keep: impl FnMut(&Part) -> Result<Vec<u32>>) -> Result<()> {
-        let mut len = 0;
-        for part in &mut self.parts {
-            part.rows = keep(part)?;
-            part.base = len;
-            len += part.rows.len();
+    /// The columns that no query changes.
+    pub fn fixed(&self) -> Arc<Fixed> {
+        match &self.admitted {
+            Some(admitted) => Arc::clone(admitted.fixed.get_or_init(|| Arc::new(Fixed::of(self)))),
+            None => Arc::new(Fixed::of(self)),
         }
-        self.len = len;
+    }
+
+    /// Who said what when, next to whom; a pause of more than `gap_us` begins a new sitting.
+    pub fn conversation(&self, fixed: &Fixed, gap_us: i64) -> Arc<Conversation> {
+        let Some(admitted) = &self.admitted else { return Arc::new(Conversation::of(self, fixed, gap_us)) };
+        let mut kept = admitted.conversation.lock();
+        if let Some((_, conversation)) = kept.as_ref().filter(|(gap, _)| *gap == gap_us) {
+            return Arc::clone(conversation);
+        }
+        let conversation = Arc::new(Conversation::of(self, fixed, gap_us));
+        *kept = Some((gap_us, Arc::clone(&conversation)));
+        conversation
+    }
+
+    /// Keeps of each part the rows that match a filter; asks for them only where the same filter was not the last one over the same rows.
+    pub fn narrow_once<M>(&mut self, filter: &str, matching: impl FnOnce() -> Result<M>) -> Result<()>
+    where
+        M: FnMut(&Part) -> Result<Vec<u32>>,
+    {
+        let admitted = self.admitted.take();
+        let known = admitted.as_ref().and_then(|admitted| admitted.filtered_by(filter));
+        let kept = if let Some(kept) = known {
+            kept
+        } else {
+            let kept = self.parts.iter().map(matching()?).map(|rows| rows.map(Arc::from)).collect::<Result<_>>()?;
+            if let Some(admitted) = &admitted {
+                admitted.keep_filtered(filter, &kept);
+            }
+            kept
+        };
+        self.len = 0;
+        for (part, rows) in self.parts.iter_mut().zip(kept.iter()) {
+            part.rows = Arc::clone(rows);
+            part.base = self.len;
+            self.len += rows.len();
+        }
         Ok(())
     }
 
@@ -121,6 +166,11 @@ impl Gathered {
 
     pub fn seq(&self, index: usize) -> Option<Seq> {
         self.entry(index).map(|entry| entry.seq)
+    }
+
+    /// Index in S of a memory; `None` for one that is not in S.
+    pub fn index_of(&self, seq: Seq) -> Option<u32> {
+        self.parts.iter().find_map(|part| part.index_of(seq))
     }
 
     pub fn feedback(&self, index: usize) -> &[(i8, Micros)] {
@@ -157,28 +207,40 @@ impl Gathered {
                 continue;
             };
             let best = rows.best_per_owner(query, part.segment.entries().len())?;
+            if part.is_whole() {
+                all.extend(best);
+                continue;
+            }
             all.extend(part.rows.iter().map(|row| best.get(*row as usize).copied().unwrap_or(f32::NEG_INFINITY)));
         }
         Ok(all)
     }
 
-    /// Where the terms occur in S.
-    pub fn matches(&self, terms: &[(u64, u32)]) -> TermMatches {
+    /// Where the terms occur in S, and those related to them.
+    pub fn matches(&self, terms: &[(u64, u32)], related: &[Related]) -> TermMatches {
         let mut matches = TermMatches::new(self.len as u32);
         if terms.is_empty() {
             return matches;
         }
         let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
         for (term, count) in terms {
-            let found = self.parts.iter().zip(&slots).flat_map(|(part, slots)| {
-                part.segment.postings().get(*term).iter().filter_map(|posting| {
-                    let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
-                    Some(Posting { row, tf: posting.tf })
-                })
-            });
-            matches.push(*term, *count, found);
+            matches.push(*term, *count, self.postings(*term, &slots));
+            let from = related.partition_point(|other| other.of < *term);
+            for near in related.iter().skip(from).take_while(|other| other.of == *term) {
+                matches.push_near(near.weight, self.postings(near.term, &slots).map(|posting| posting.row));
+            }
         }
         matches
+    }
+
+    /// The occurrences of a term in S; `slots` are those of each part.
+    fn postings(&self, term: u64, slots: &[Vec<u32>]) -> impl Iterator<Item = Posting> {
+        self.parts.iter().zip(slots).flat_map(move |(part, slots)| {
+            part.segment.postings().get(term).iter().filter_map(|posting| {
+                let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
+                Some(Posting { row, tf: posting.tf })
+            })
+        })
     }
 
     /// Number of terms of each memory of S.

@@ -3,6 +3,7 @@
 //! Every verb enters the fork gate first, then reads or writes in one transaction of the store. Nothing here runs the caller's code
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
+mod admitted;
 mod calibrate;
 mod candidates;
 mod columns;

@@ -3,7 +3,9 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, AskedVector, Columns, feedback_then, query_terms, query_tokens, second_share};
+use super::columns::{
+    Asked, AskedVector, Columns, Related, distinct, feedback_then, query_tokens, related_terms, second_share,
+};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::model::expect_models;
@@ -24,7 +26,7 @@ use crate::rank::weights::Weights;
 use crate::store::{Interrupt, Seq};
 
 impl Engine {
-    /// The pool by score. Superseded memories are part of S, as candidates and as neighbours, when the request includes them.
+    /// The pool by score; of what a limit alone leaves out only the ids. Superseded memories are part of S, as candidates and as neighbours, when the request includes them.
     pub fn recall(&self, request: &RecallRequest, interrupt: Interrupt) -> Result<Ranked> {
         let plan = Plan::new(self, request, request.reach.clone())?;
         self.snapshot(interrupt, |view| plan.rank(view, &HashSet::new(), 0))
@@ -53,32 +55,38 @@ pub(super) struct Plan<'a> {
     filter: Option<MetadataFilter>,
     weights: Weights,
     terms: Vec<(u64, u32)>,
+    related: Vec<Related>,
     vectors: Vec<AskedVector>,
     query: Query,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(engine: &Engine, request: &'a RecallRequest, reach: Reach) -> Result<Self> {
-        let weights = weights(request.settings.dense_weights.iter().sum(), &request.settings.signals)?;
+        let weights =
+            weights(request.settings.dense_weights.iter().sum(), &request.settings.signals)?.in_mode(request.mode);
         let admission = Admission {
             documents: false,
             superseded: request.include_superseded,
             now: request.now,
             as_of: request.as_of,
         };
+        let terms = engine.analyzer.query_terms(&request.query);
         let vectors = request.vectors.iter().enumerate().map(|(slot, values)| {
             let tokens = request.query_terms.get(slot).cloned().flatten();
-            let tokens = tokens.map(|tokens| query_tokens(&engine.analyzer, &request.query, tokens));
+            let tokens = tokens.map(|tokens| query_tokens(&request.query, &terms, tokens));
             AskedVector { tokens, ..AskedVector::plain(values) }
         });
         let language = Language::of(engine.analyzer.language());
+        let by_window = weights.get("window") > Some(0.0);
+        let related = if by_window { related_terms(&engine.analyzer, &request.query, &terms) } else { Vec::new() };
         Ok(Self {
             request,
             reach,
             filter: filter::parse(request.filter.as_deref())?,
-            weights: weights.in_mode(request.mode),
-            terms: query_terms(&engine.analyzer, &request.query),
+            related,
+            weights,
             vectors: vectors.collect(),
+            terms: distinct(&terms),
             query: Query::read(&request.query, admission.instant(), language),
             admission,
         })
@@ -93,7 +101,7 @@ impl<'a> Plan<'a> {
             return Ok(Some(Ranked::default()));
         }
         let second_share = second_share(&self.request.settings.dense_weights);
-        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share };
+        let asked = Asked { terms: &self.terms, related: &self.related, vectors: &self.vectors, second_share };
         let mut columns = Columns::new(&gathered, &asked)?;
         columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
@@ -124,35 +132,47 @@ impl<'a> Plan<'a> {
 
     /// The rows of S that kinds, policy and exclusions leave.
     fn candidates(&self, view: &View, gathered: &Gathered, left_out: &HashSet<Seq>) -> Result<Vec<u32>> {
-        let mut left_out = left_out.clone();
-        for id in &self.request.exclude_ids {
-            left_out.extend(view.tx.find(id)?.map(|head| head.seq));
+        let kinds = Kind::ALL.map(|kind| self.request.kinds.contains(&kind));
+        let least = self.request.settings.recall_min_words;
+        let fixed = gathered.fixed();
+        let rows = (0_u32..).zip(fixed.kind.iter().zip(&fixed.words));
+        let wanted = rows.filter(|(_, (kind, words))| {
+            kinds.get(**kind as usize).copied().unwrap_or(false) && (**kind != Kind::Turn || **words >= least)
+        });
+        let mut candidates: Vec<u32> = wanted.map(|(row, _)| row).collect();
+        if self.request.settings.recall_roles.is_some() {
+            let recalled = self.in_recalled_roles(gathered);
+            candidates.retain(|row| recalled.get(*row as usize).copied().unwrap_or(false));
         }
-        let mut candidates = Vec::with_capacity(gathered.len());
-        let mut index = 0;
-        for part in gathered.parts() {
-            let roles = self.allowed_roles(part);
-            for (_, entry) in part.entries() {
-                if self.is_candidate(entry, roles.as_deref()) && !left_out.contains(&entry.seq) {
-                    candidates.push(index);
-                }
-                index += 1;
-            }
+        // The few that are left out are looked up among all, not all among the few.
+        let mut rows_left_out: Vec<u32> = left_out.iter().filter_map(|seq| gathered.index_of(*seq)).collect();
+        for id in &self.request.exclude_ids {
+            rows_left_out.extend(view.tx.find(id)?.and_then(|head| gathered.index_of(head.seq)));
+        }
+        if !rows_left_out.is_empty() {
+            rows_left_out.sort_unstable();
+            candidates.retain(|row| rows_left_out.binary_search(row).is_err());
         }
         Ok(candidates)
+    }
+
+    /// Whether each row of S is no turn, or one of a role that is recalled.
+    fn in_recalled_roles(&self, gathered: &Gathered) -> Vec<bool> {
+        let mut recalled = Vec::with_capacity(gathered.len());
+        for part in gathered.parts() {
+            let roles = self.allowed_roles(part);
+            let is_recalled = |entry: &Entry| {
+                entry.kind != Kind::Turn || roles.as_ref().is_none_or(|roles| roles.contains(&entry.role))
+            };
+            recalled.extend(part.entries().map(|(_, entry)| is_recalled(entry)));
+        }
+        recalled
     }
 
     /// The codes of the roles whose turns are recalled; `None`: all.
     fn allowed_roles(&self, part: &super::gather::Part) -> Option<Vec<u32>> {
         let roles = self.request.settings.recall_roles.as_ref()?;
         Some(roles.iter().filter_map(|role| part.partition.roles().code(role)).collect())
-    }
-
-    fn is_candidate(&self, entry: &Entry, roles: Option<&[u32]>) -> bool {
-        let by_policy = entry.kind != Kind::Turn
-            || (entry.words >= self.request.settings.recall_min_words
-                && roles.is_none_or(|roles| roles.contains(&entry.role)));
-        by_policy && self.request.kinds.contains(&entry.kind)
     }
 
     fn similar_enough(
@@ -183,9 +203,9 @@ impl<'a> Plan<'a> {
         };
         let rendered: Vec<u32>;
         let tokens = if line_tokens == 0 {
-            &columns.tokens
+            &columns.fixed.tokens
         } else {
-            rendered = columns.tokens.iter().map(|tokens| tokens + line_tokens).collect();
+            rendered = columns.fixed.tokens.iter().map(|tokens| tokens + line_tokens).collect();
             &rendered
         };
         let pooling = columns.pooling(&relevance.total, tokens);
@@ -201,6 +221,14 @@ impl<'a> Plan<'a> {
         blend(&pooling, &pool, self.admission.instant(), &weights, feedback)
     }
 
+    /// How many of the pool may be returned: under a limit alone as many, and one more for each fact, which may give way to the turns
+    /// that it came from.
+    fn whole(&self, scene: &Scene, blended: &[Pooled]) -> usize {
+        let (Some(limit), None) = (self.request.limit, self.request.token_budget) else { return blended.len() };
+        let kinds = blended.iter().filter_map(|pooled| scene.kind.get(pooled.row as usize));
+        limit.saturating_add(kinds.filter(|kind| **kind != Kind::Turn).count())
+    }
+
     fn present(
         &self,
         view: &View,
@@ -212,13 +240,16 @@ impl<'a> Plan<'a> {
         let scores: Vec<f64> = blended.iter().map(|pooled| pooled.score).collect();
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
         let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
-        let mut ranked = Ranked { terms: scene.matches.statistics(), ..Ranked::default() };
-        let rows = view.rows(&seqs, self.request.vectors.first().map(Vec::as_slice))?;
-        for (place, ((row, similarity), pooled)) in rows.into_iter().zip(blended).enumerate() {
-            if place >= kept {
-                ranked.below_gap.push(row.id);
-                continue;
-            }
+        let (kept, below_gap) = seqs.split_at(kept.min(seqs.len()));
+        let (whole, over_limit) = kept.split_at(self.whole(scene, blended).min(kept.len()));
+        let mut ranked = Ranked {
+            terms: scene.matches.statistics(),
+            over_limit: view.tx.ids(over_limit)?,
+            below_gap: view.tx.ids(below_gap)?,
+            ..Ranked::default()
+        };
+        let rows = view.rows(whole, self.request.vectors.first().map(Vec::as_slice))?;
+        for ((row, similarity), pooled) in rows.into_iter().zip(blended) {
             ranked.memories.push(Memory {
                 score: pooled.score,
                 similarity: similarity.map(f64::from),

@@ -251,6 +251,8 @@ pub const FORGOTTEN: &str = "forgotten";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ranked {
     pub memories: Vec<Memory>,
+    /// Ids that follow them in a recall with a limit and no budget: nothing could make room for them.
+    pub over_limit: Vec<String>,
     /// Ids left out by `score_gap`, best first.
     pub below_gap: Vec<String>,
     /// "Nothing relevant".

@@ -1,7 +1,7 @@
 //! `search`: the plain score over documents and live memories alike; no thread, no recency, no feedback.
 use super::Engine;
 use super::admit::Admission;
-use super::columns::{Asked, AskedVector, Columns, query_terms, second_share};
+use super::columns::{Asked, AskedVector, Columns, distinct, second_share};
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::model::expect_models;
@@ -23,7 +23,11 @@ impl Engine {
         let search = Search {
             request,
             filter: filter::parse(request.filter.as_deref())?,
-            terms: request.query.as_deref().map(|query| query_terms(&self.analyzer, query)).unwrap_or_default(),
+            terms: request
+                .query
+                .as_deref()
+                .map(|query| distinct(&self.analyzer.query_terms(query)))
+                .unwrap_or_default(),
             vectors: request.vectors.iter().map(|values| AskedVector::plain(values)).collect(),
             dense_weight: request.dense_weights.iter().sum(),
             second_share: second_share(&request.dense_weights),
@@ -47,14 +51,15 @@ impl Search<'_> {
         expect_models(view.tx, [request.model_epoch])?;
         let admission = Admission { documents: true, superseded: false, now: request.now, as_of: None };
         let Some(gathered) = view.gather(&request.reach, &admission, self.filter.as_ref())? else { return Ok(None) };
-        let asked = Asked { terms: &self.terms, vectors: &self.vectors, second_share: self.second_share };
+        let asked =
+            Asked { terms: &self.terms, vectors: &self.vectors, second_share: self.second_share, ..Asked::default() };
         let columns = Columns::new(&gathered, &asked)?;
         if request.query.is_none() && request.vectors.is_empty() {
             return self.newest(view, &gathered, &columns).map(Some);
         }
         let scores = search_scores(&columns.scene(&Query::default()), request.mode, self.dense_weight as f32);
         let candidates = self.candidates(view, &gathered, &columns, &scores.score)?;
-        let pooled = pool(&columns.pooling(&scores.score, &columns.tokens), &candidates, self.size());
+        let pooled = pool(&columns.pooling(&scores.score, &columns.fixed.tokens), &candidates, self.size());
         let ranges: Vec<Range> = columns.cosines.iter().map(|cosines| Range::of(cosines)).collect();
         let mut ranked = Ranked::default();
         for Hit { row, similarities, index } in self.hits(view, &gathered, &pooled)? {
@@ -125,7 +130,7 @@ impl Search<'_> {
     fn newest(&self, view: &View, gathered: &Gathered, columns: &Columns) -> Result<Ranked> {
         let level = vec![0.0; gathered.len()];
         let all: Vec<u32> = (0..gathered.len() as u32).collect();
-        let pooled = pool(&columns.pooling(&level, &columns.tokens), &all, self.size());
+        let pooled = pool(&columns.pooling(&level, &columns.fixed.tokens), &all, self.size());
         let memories = rows(view, gathered, &pooled)?.map(|(row, _)| hit_memory(row, 0.0, None)).collect();
         Ok(Ranked { memories, ..Ranked::default() })
     }

@@ -114,6 +114,14 @@ impl Analyzer {
         counts
     }
 
+    /// The word as it is written, whatever its case and clitic: not its stem.
+    #[must_use]
+    pub fn word_hash(&self, word: &str) -> u64 {
+        let mut buffer = String::new();
+        fold(strip_clitics(word, self.language), self.is_turkish(), &mut buffer);
+        term_hash(&buffer)
+    }
+
     /// The terms of [`Self::terms`] as they are hashed, to explain a result.
     #[must_use]
     pub fn strings(&self, text: &str) -> Vec<String> {
@@ -125,9 +133,7 @@ impl Analyzer {
     /// Whether the word is left out of the index, in any case, with or without a clitic (`it's`).
     #[must_use]
     pub fn is_stop(&self, word: &str) -> bool {
-        let mut buffer = String::new();
-        fold(strip_clitics(word, self.language), self.is_turkish(), &mut buffer);
-        self.stop_words.contains(&term_hash(&buffer))
+        self.stop_words.contains(&self.word_hash(word))
     }
 
     fn is_turkish(&self) -> bool {

@@ -4,6 +4,7 @@
 //! otherwise copies what changes (the append head, as a rule), so a reader never waits for a writer and never sees half a change.
 mod cache;
 mod labels;
+mod memo;
 mod segment;
 
 use std::sync::Arc;
@@ -13,8 +14,12 @@ use crate::store::{IndexRow, ReadTx, Seq};
 
 pub use cache::Cache;
 use labels::Labels;
+use memo::Memo;
 use segment::Codes;
 pub(crate) use segment::{Entry, NEVER, Segment};
+
+/// What a memo takes for each row, about: the columns of a scope and its thread.
+const MEMO_ROW_BYTES: usize = 96;
 
 /// One version of one owner's memories, in insertion order.
 #[derive(Debug, Clone)]
@@ -25,13 +30,20 @@ pub struct Partition {
     roles: Arc<Labels>,
     /// Of speakers.
     names: Arc<Labels>,
+    memo: Memo,
 }
 
 impl Partition {
     /// Reads the whole partition, whose newest change in this transaction is `rev`.
     pub fn load(tx: &ReadTx, id: i64, rev: i64) -> Result<Self> {
-        let mut partition =
-            Self { epoch: tx.epoch(), rev: 0, segments: Vec::new(), roles: Arc::default(), names: Arc::default() };
+        let mut partition = Self {
+            epoch: tx.epoch(),
+            rev: 0,
+            segments: Vec::new(),
+            roles: Arc::default(),
+            names: Arc::default(),
+            memo: Memo::default(),
+        };
         // Everything there is comes, whatever was pruned.
         tx.changes(id, 0, &mut |row| partition.take(row))?;
         partition.rev = rev;
@@ -40,6 +52,7 @@ impl Partition {
 
     /// Takes over what was committed up to `rev`; where that cannot be told any more, reads everything again.
     pub fn catch_up(&mut self, tx: &ReadTx, id: i64, rev: i64) -> Result<()> {
+        self.memo = Memo::default();
         if self.epoch != tx.epoch() || !self.take_changes(tx, id, rev)? || self.is_mostly_dead() {
             *self = Self::load(tx, id, rev)?;
         }
@@ -68,11 +81,16 @@ impl Partition {
         &self.names
     }
 
-    /// What the version takes in memory.
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.memo
+    }
+
+    /// What the version takes in memory, with what a read may keep of it.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let labels = self.roles.bytes() + self.names.bytes();
-        size_of::<Self>() + labels + self.segments.iter().map(|segment| segment.bytes()).sum::<usize>()
+        let segments = self.segments.iter().map(|segment| segment.bytes() + MEMO_ROW_BYTES * segment.entries().len());
+        size_of::<Self>() + labels + segments.sum::<usize>()
     }
 
     /// `false`: this version is too old to be caught up.

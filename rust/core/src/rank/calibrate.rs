@@ -37,7 +37,7 @@ pub struct Measured {
     pub unrelated: Distribution,
 }
 
-/// `evidence`: that of questions, as among 500 memories. `made`: the questions were made of the texts themselves.
+/// `evidence`: that of questions, as among 500 turns. `made`: the questions were made of the texts themselves.
 #[must_use]
 pub fn measure(mut related: Vec<f64>, mut unrelated: Vec<f64>, mut evidence: Vec<f64>, made: bool) -> Measured {
     for sample in [&mut related, &mut unrelated, &mut evidence] {

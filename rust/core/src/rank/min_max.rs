@@ -11,10 +11,21 @@ pub fn min_max(values: &mut [f32]) {
     }
 }
 
-/// The least and the largest finite value; an empty range (infinity, negative infinity) where there is none.
+/// Values looked at together.
+const LANES: usize = 8;
+
+/// The least and the largest finite value; an empty range (infinity, negative infinity) where there is none. Eight running pairs, so
+/// that the comparisons do not wait for each other.
 fn range(values: &[f32]) -> (f32, f32) {
-    let finite = values.iter().filter(|value| value.is_finite());
-    finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+    let (mut lows, mut highs) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+    for block in values.chunks(LANES) {
+        for ((low, high), value) in lows.iter_mut().zip(&mut highs).zip(block) {
+            let is_finite = value.is_finite();
+            *low = if is_finite && *value < *low { *value } else { *low };
+            *high = if is_finite && *value > *high { *value } else { *high };
+        }
+    }
+    (lows.into_iter().fold(f32::INFINITY, f32::min), highs.into_iter().fold(f32::NEG_INFINITY, f32::max))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! "Nothing relevant" is an answer. How much S must show before it answers depends on how many memories it has: the best
-//! of n unrelated memories comes closer to any question the larger n is. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`,
-//! from `scripts/calibrate_floors.py`.
+//! "Nothing relevant" is an answer. How much S must show before it answers depends on how much there is: the best of n unrelated
+//! memories comes closer to any question the larger n is and the longer they are. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`
+//! and `docs/adr/0062-refusal-grows-with-the-text.md`, from `scripts/calibrate_floors.py`.
 use super::query::Query;
 use super::scene::Scene;
 
@@ -11,15 +11,39 @@ const LENGTH: f32 = 80.0;
 
 /// Fewer memories are no conversation to judge by: they always answer.
 const FEWEST: usize = 10;
-/// The number of memories that an embedder's floor is stated at.
+/// The tokens of a usual turn.
+const TURN: f32 = 40.0;
+/// An embedder's floor is that for so many usual turns.
 const REFERENCE: f32 = 500.0;
-/// What each e-fold of fewer memories takes off the floor. More than what chance takes off the best (0.05 for the static
-/// model, 0.03 for bge-small): a small memory gets the benefit of the doubt.
+/// What each e-fold of less takes off the floor. More than what chance takes off the best (0.05 for the static model, 0.03 for
+/// bge-small): a small memory gets the benefit of the doubt.
 const GROWTH_BELOW: f32 = 0.1;
-/// What each e-fold of more memories adds: a little less than chance does.
+/// What each e-fold of more adds: a little less than chance does.
 const GROWTH_ABOVE: f32 = 0.04;
 /// Measured up to here; beyond, the floor stays.
 const MOST: f32 = 10_000.0;
+
+/// How much there is to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub memories: usize,
+    pub tokens: u64,
+}
+
+impl Extent {
+    fn of(scene: &Scene, left_out: Option<usize>) -> Self {
+        let counted = scene.tokens.iter().enumerate().filter(|(row, _)| Some(*row) != left_out);
+        let (memories, tokens) = counted.fold((0, 0), |(n, sum), (_, tokens)| (n + 1, sum + u64::from(*tokens)));
+        Self { memories, tokens }
+    }
+
+    /// The usual turns that are as much: where memories are longer than those, the geometric mean of the memories and of the turns
+    /// that their texts would make.
+    fn turns(self) -> f32 {
+        let memories = self.memories as f32;
+        memories.max((memories * (self.tokens as f32 / TURN)).sqrt())
+    }
+}
 
 /// How well S answers the query at best: the largest `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)`. A memory
 /// without vectors has similarity 0. Negative infinity for an empty scope.
@@ -27,17 +51,17 @@ pub fn best_evidence(scene: &Scene) -> f32 {
     evidence(scene).fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The evidence for the query as it would be among 500 memories, which is what an embedder's floor is compared with;
+/// The evidence for the query as it would be among 500 usual turns, which is what an embedder's floor is compared with;
 /// `None` for a query that is never refused. `left_out`: the memory that the query was taken from.
 #[must_use]
 pub fn evidence_among_500(scene: &Scene, left_out: Option<usize>) -> Option<f32> {
-    let memories = scene.len().saturating_sub(usize::from(left_out.is_some()));
-    if memories < FEWEST || never_refused(scene.query) {
+    let extent = Extent::of(scene, left_out);
+    if extent.memories < FEWEST || never_refused(scene.query) {
         return None;
     }
     let others = evidence(scene).enumerate().filter(|(row, _)| Some(*row) != left_out);
     let best = others.map(|(_, evidence)| evidence).fold(f32::NEG_INFINITY, f32::max);
-    Some(best - growth(memories))
+    Some(best - growth(extent))
 }
 
 fn evidence(scene: &Scene) -> impl Iterator<Item = f32> {
@@ -50,19 +74,19 @@ fn evidence(scene: &Scene) -> impl Iterator<Item = f32> {
     })
 }
 
-/// The floor for `memories`, from an embedder's, which is that for 500: linear in the logarithm of their number. Negative
-/// infinity for fewer than ten.
+/// The floor for so much, from an embedder's, which is that for 500 usual turns: linear in the logarithm. Negative infinity for fewer
+/// than ten memories.
 #[must_use]
-pub fn floor_for(memories: usize, refusal_floor: f32) -> f32 {
-    if memories < FEWEST {
+pub fn floor_for(extent: Extent, refusal_floor: f32) -> f32 {
+    if extent.memories < FEWEST {
         return f32::NEG_INFINITY;
     }
-    refusal_floor + growth(memories)
+    refusal_floor + growth(extent)
 }
 
-/// What the floor for `memories` has on that for 500.
-fn growth(memories: usize) -> f32 {
-    let folds = ((memories as f32).min(MOST) / REFERENCE).ln();
+/// What the floor for so much has on that for 500 usual turns.
+fn growth(extent: Extent) -> f32 {
+    let folds = (extent.turns().min(MOST) / REFERENCE).ln();
     folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
 }
 
@@ -70,12 +94,13 @@ fn never_refused(query: &Query) -> bool {
     query.names_date || query.names_earlier_talk
 }
 
-/// Whether S has no answer: its best evidence is below the floor for its size, and the query names neither a date nor
+/// Whether S has no answer: its best evidence is below the floor for so much, and the query names neither a date nor
 /// earlier talk, which are found by other means than similarity. No floor was calibrated for reads without similarities:
 /// there, what shares no word with the query is no answer, however few there are.
 #[must_use]
 pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
-    let least = if scene.cosine.is_some() { floor_for(scene.len(), refusal_floor) } else { f32::MIN_POSITIVE };
+    let least =
+        if scene.cosine.is_some() { floor_for(Extent::of(scene, None), refusal_floor) } else { f32::MIN_POSITIVE };
     best_evidence(scene) < least && !never_refused(scene.query)
 }
 
@@ -88,11 +113,16 @@ mod tests {
     use super::super::sample::Sample;
     use super::*;
 
+    /// Turns of usual length with these cosines.
+    fn usual_turns(cosines: &[f32]) -> Sample {
+        Sample { tokens: vec![40; cosines.len()], ..Sample::of_turns(cosines) }
+    }
+
     /// 500 turns, the best of them with this cosine, against a floor of 0.4.
     fn refuses(cosine: f32, text: &str) -> bool {
         let mut cosines = vec![0.1; 500];
         cosines[7] = cosine;
-        let sample = Sample { text: text.to_owned(), language: Some(&ENGLISH), ..Sample::of_turns(&cosines) };
+        let sample = Sample { text: text.to_owned(), language: Some(&ENGLISH), ..usual_turns(&cosines) };
         let view = sample.view();
         nothing_relevant(&view.scene(), 0.4)
     }
@@ -117,7 +147,7 @@ mod tests {
     #[test]
     fn the_same_evidence_answers_from_a_small_memory_and_not_from_a_large_one() {
         let refused = |n: usize| {
-            let sample = Sample::of_turns(&vec![0.3; n]);
+            let sample = usual_turns(&vec![0.3; n]);
             nothing_relevant(&sample.view().scene(), 0.5)
         };
         assert!(!refused(10));
@@ -126,8 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_of_an_embedder_is_that_for_500_memories() {
-        assert!((floor_for(500, 0.5) - 0.5).abs() < 1e-6);
+    fn the_same_evidence_answers_from_short_memories_and_not_among_long_ones() {
+        let refused = |others: u32| {
+            let mut sample = Sample::of_turns(&[0.3; 30]);
+            sample.tokens[1..].fill(others);
+            nothing_relevant(&sample.view().scene(), 0.5)
+        };
+        assert!(!refused(10));
+        assert!(refused(400));
+    }
+
+    #[test]
+    fn the_floor_of_an_embedder_is_that_for_500_usual_turns() {
+        assert!((floor_for(Extent { memories: 500, tokens: 20_000 }, 0.5) - 0.5).abs() < 1e-6);
+        assert!((floor_for(Extent { memories: 500, tokens: 2_000 }, 0.5) - 0.5).abs() < 1e-6);
+        assert!((floor_for(Extent { memories: 50, tokens: 200_000 }, 0.5) - 0.5).abs() < 1e-6);
     }
 
     #[test]
@@ -175,21 +218,18 @@ mod tests {
     }
 
     /// From the formula, in f64.
-    fn textbook_evidence(sample: &Sample) -> f64 {
+    fn textbook_of(sample: &Sample, row: usize) -> f64 {
         let total: f64 = (0..sample.tf.len()).map(|term| sample.textbook_idf(term)).sum();
-        let of = |row: usize| {
-            let terms = (0..sample.tf.len()).filter(|&term| sample.tf[term][row] > 0);
-            let held: f64 = terms.map(|term| sample.textbook_idf(term)).sum();
-            let coverage = if total > 0.0 { held / total } else { 0.0 };
-            let cosine = f64::from(sample.cosine.as_ref().map_or(0.0, |cosine| cosine[row]));
-            (cosine + 0.5 * coverage) * (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25)
-        };
-        (0..sample.len()).map(of).fold(f64::NEG_INFINITY, f64::max)
+        let terms = (0..sample.tf.len()).filter(|&term| sample.tf[term][row] > 0);
+        let held: f64 = terms.map(|term| sample.textbook_idf(term)).sum();
+        let coverage = if total > 0.0 { held / total } else { 0.0 };
+        let cosine = f64::from(sample.cosine.as_ref().map_or(0.0, |cosine| cosine[row]));
+        (cosine + 0.5 * coverage) * (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25)
     }
 
-    fn textbook_floor(memories: usize, floor: f64) -> f64 {
-        let n = memories as f64;
-        if n < 10.0 {
+    fn textbook_floor(memories: usize, tokens: u64, floor: f64) -> f64 {
+        let n = memories as f64 * (tokens as f64 / memories as f64 / 40.0).max(1.0).sqrt();
+        if memories < 10 {
             f64::NEG_INFINITY
         } else if n <= 500.0 {
             floor - 0.1 * (500.0 / n).ln()
@@ -198,19 +238,42 @@ mod tests {
         }
     }
 
+    /// As the evidence of the others among 500 turns: their own best, less what their floor has on an embedder's.
+    fn textbook_among_500(sample: &Sample, left_out: usize) -> f64 {
+        let rows: Vec<usize> = (0..sample.len()).filter(|row| *row != left_out).collect();
+        let best = rows.iter().map(|row| textbook_of(sample, *row)).fold(f64::NEG_INFINITY, f64::max);
+        let tokens = rows.iter().map(|row| u64::from(sample.tokens[*row])).sum();
+        best - textbook_floor(rows.len(), tokens, 0.0)
+    }
+
     proptest! {
         #[test]
         fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
-            let (got, expected) = (f64::from(evidence(&sample)), textbook_evidence(&sample));
+            let expected = (0..sample.len()).map(|row| textbook_of(&sample, row)).fold(f64::NEG_INFINITY, f64::max);
+            let got = f64::from(evidence(&sample));
             prop_assert!(sample.is_empty() || (got - expected).abs() < 1e-3, "{got} {expected}");
         }
 
         #[test]
-        fn the_floor_is_that_of_the_formula_and_never_falls(memories in 0_usize..2_000_000, more in 0_usize..1000, floor in -1.0_f32..2.0) {
-            let got = floor_for(memories, floor);
-            let expected = textbook_floor(memories, f64::from(floor));
+        fn without_the_memory_it_was_taken_from_a_query_has_the_evidence_of_the_others(sample in Sample::any(), at in 0_usize..40) {
+            prop_assume!(at < sample.len());
+            let got = evidence_among_500(&sample.view().scene(), Some(at));
+            prop_assert_eq!(got.is_none(), sample.len() <= FEWEST);
+            if let Some(got) = got {
+                let expected = textbook_among_500(&sample, at);
+                prop_assert!((f64::from(got) - expected).abs() < 1e-3, "{got} {expected}");
+            }
+        }
+
+        #[test]
+        fn the_floor_is_that_of_the_formula_and_never_falls(
+            (memories, more) in (0_usize..2_000_000, 0_usize..1000), (tokens, longer) in (0_u64..90_000_000, 0_u64..1000), floor in -1.0_f32..2.0
+        ) {
+            let got = floor_for(Extent { memories, tokens }, floor);
+            let expected = textbook_floor(memories, tokens, f64::from(floor));
             prop_assert!(memories < FEWEST && got.is_infinite() || (f64::from(got) - expected).abs() < 1e-4);
-            prop_assert!(floor_for(memories + more, floor) >= got);
+            let larger = Extent { memories: memories + more, tokens: tokens + longer };
+            prop_assert!(floor_for(larger, floor) >= got);
         }
 
         #[test]

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::language::Language;
 use super::query::Query;
 use super::scene::{NO_SPEAKER, Scene, Second};
+use super::signals::window::Shares;
 use super::terms::TermMatches;
 use super::thread::{NO_SESSION, Thread};
 use crate::lexical::Posting;
@@ -22,6 +23,8 @@ pub struct Sample {
     pub second: Option<(Vec<f32>, f32)>,
     /// Occurrences by query term, then row. A term's count in the query is its index plus one.
     pub tf: Vec<Vec<u32>>,
+    /// How near each row is to a query term by related ones, by term, then row; fewer where nothing is related.
+    pub near: Vec<Vec<f32>>,
     pub doc_len: Vec<u32>,
     pub tokens: Vec<u32>,
     pub kind: Vec<Kind>,
@@ -47,6 +50,7 @@ pub struct View<'a> {
     periods: Vec<(u32, &'a [Period])>,
     matches: TermMatches,
     thread: Thread,
+    shares: Shares,
 }
 
 impl Sample {
@@ -81,8 +85,11 @@ impl Sample {
         );
         let row = (-1.0_f32..1.0, 0_u32..12, 1_u32..300, 0_usize..4, session, 0_i64..20, 0_i64..60, said);
         let terms = prop::collection::vec(prop::collection::vec(0_u32..3, 40), 0..4);
-        (prop::collection::vec(row, 0..40), terms).prop_map(|(rows, tf)| Self {
+        let weight = prop_oneof![3 => Just(0.0_f32), 1 => 0.01_f32..0.5];
+        let near = prop::collection::vec(prop::collection::vec(weight, 40), 0..4);
+        (prop::collection::vec(row, 0..40), terms, near).prop_map(|(rows, tf, near)| Self {
             cosine: Some(rows.iter().map(|row| row.0).collect()),
+            near: near.into_iter().map(|mut of| of.drain(..rows.len()).collect()).collect(),
             tf: tf.into_iter().map(|mut of| of.drain(..rows.len()).collect()).collect(),
             doc_len: rows.iter().map(|row| row.1).collect(),
             tokens: rows.iter().map(|row| row.2).collect(),
@@ -133,17 +140,32 @@ impl Sample {
         for (term, tf) in (0_u32..).zip(&self.tf) {
             let found = (0_u32..).zip(tf).filter(|(_, tf)| **tf > 0).map(|(row, tf)| Posting { row, tf: *tf });
             matches.push(u64::from(term), term + 1, found);
+            let mut near: Vec<(u32, f32)> = (0..self.len() as u32)
+                .map(|row| (row, self.near(term as usize, row as usize)))
+                .filter(|(_, weight)| *weight > 0.0)
+                .collect();
+            near.sort_by(|a, b| b.1.total_cmp(&a.1));
+            for (row, weight) in near {
+                matches.push_near(weight, [row]);
+            }
         }
         matches
     }
 
+    /// How near a row is to a term; 0 where it is not.
+    pub fn near(&self, term: usize, row: usize) -> f32 {
+        self.near.get(term).map_or(0.0, |of| of[row])
+    }
+
     pub fn view(&self) -> View<'_> {
+        let thread = Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP);
         View {
             sample: self,
             query: Query::read(&self.text, self.now, self.language),
             periods: self.periods.iter().map(|(row, periods)| (*row, periods.as_slice())).collect(),
             matches: self.matches(),
-            thread: Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP),
+            shares: Shares::of(&thread, &self.tokens, &self.doc_len),
+            thread,
         }
     }
 
@@ -204,6 +226,7 @@ impl View<'_> {
             speaker: &sample.speaker,
             named: &sample.named,
             thread: &self.thread,
+            shares: &self.shares,
             citations: &sample.citations,
         }
     }

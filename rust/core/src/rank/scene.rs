@@ -1,5 +1,6 @@
 //! What a ranking sees: scope S as columns. Row i of each column is memory i of S, in insertion order.
 use super::query::Query;
+use super::signals::window::Shares;
 use super::terms::TermMatches;
 use super::thread::Thread;
 use crate::model::{Kind, Period};
@@ -47,6 +48,8 @@ pub struct Scene<'a> {
     /// Whether each speaker of S is named in the query.
     pub named: &'a [bool],
     pub thread: &'a Thread,
+    /// How much of each other's terms turns of the thread take.
+    pub shares: &'a Shares,
     /// Facts with the turns they came from, as pairs of rows, by rising fact.
     pub citations: &'a [(u32, u32)],
 }

@@ -11,14 +11,28 @@ pub struct TermMatch {
     pub df: u32,
     pub idf: f32,
     end: usize,
+    near_end: usize,
 }
 
-/// Each distinct term of the query with its postings in S, all postings in one flat list.
+/// A memory that does not hold a term of the query but one related to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Near {
+    pub row: u32,
+    /// Of the nearest of those that it holds, 0 to 0.5.
+    pub weight: f32,
+}
+
+/// Each distinct term of the query with its postings in S, and where only related terms occur, each in one flat list.
 #[derive(Debug, Clone, Default)]
 pub struct TermMatches {
     memories: u32,
     terms: Vec<TermMatch>,
     postings: Vec<Posting>,
+    near: Vec<Near>,
+    /// Of each row the last term that was found in it, by number from 1; empty while nothing is related.
+    found_by: Vec<u32>,
+    /// The last term of which that is noted.
+    marked: u32,
 }
 
 /// The query's terms in a scope, without where they occur.
@@ -57,7 +71,48 @@ impl TermMatches {
         self.postings.extend(postings);
         let df = (self.postings.len() - start) as u32;
         let idf = idf(self.memories as usize, df as usize);
-        self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len() });
+        self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len(), near_end: self.near.len() });
+    }
+
+    /// Adds where a term related to the last one occurs, the nearest first: a row that holds several counts by the first, one that
+    /// holds the term itself not at all.
+    pub fn push_near(&mut self, weight: f32, rows: impl IntoIterator<Item = u32>) {
+        let number = self.terms.len() as u32;
+        for row in rows {
+            self.mark_last(number);
+            if let Some(last) = self.found_by.get_mut(row as usize).filter(|last| **last != number) {
+                *last = number;
+                self.near.push(Near { row, weight });
+            }
+        }
+        if let Some(term) = self.terms.last_mut() {
+            term.near_end = self.near.len();
+        }
+    }
+
+    /// Notes once in which rows the last term occurs.
+    fn mark_last(&mut self, number: u32) {
+        if self.marked == number {
+            return;
+        }
+        self.marked = number;
+        self.found_by.resize(self.memories as usize, 0);
+        let start = self.terms.iter().rev().nth(1).map_or(0, |term| term.end);
+        for posting in self.postings.get(start..).unwrap_or_default() {
+            if let Some(last) = self.found_by.get_mut(posting.row as usize) {
+                *last = number;
+            }
+        }
+    }
+
+    /// For each term where only related ones occur, in the order of [`Self::iter`].
+    pub fn near(&self) -> impl Iterator<Item = &[Near]> {
+        let mut start = 0;
+        self.terms.iter().map(move |term| {
+            let found = self.near.get(start..term.near_end).unwrap_or_default();
+            start = term.near_end;
+            found
+        })
     }
 
     #[must_use]
@@ -142,6 +197,21 @@ mod tests {
         matches.push(2, 1, []);
         let coverage = matches.coverage(2);
         assert!(coverage[0] > 0.2 && coverage[0] < 0.5, "the unseen term is the rarer: {coverage:?}");
+    }
+
+    #[test]
+    fn a_row_is_near_by_the_first_related_term_and_never_beside_the_term() {
+        let near = |row, weight| Near { row, weight };
+        let mut matches = TermMatches::new(4);
+        matches.push(1, 1, [Posting { row: 0, tf: 1 }]);
+        matches.push_near(0.4, [0, 2]);
+        matches.push_near(0.1, [2, 3]);
+        matches.push(2, 1, []);
+        matches.push(3, 1, [Posting { row: 2, tf: 1 }]);
+        matches.push_near(0.2, [0, 2, 9]);
+        let found: Vec<&[Near]> = matches.near().collect();
+        assert_eq!(found, [&[near(2, 0.4), near(3, 0.1)][..], &[], &[near(0, 0.2)]]);
+        assert_eq!(matches.statistics().df(1), 1, "what is near is no occurrence");
     }
 
     proptest! {

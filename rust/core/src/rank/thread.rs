@@ -93,6 +93,16 @@ impl Thread {
         self.previous.get(row).filter(|row| **row != NONE).map(|row| *row as usize)
     }
 
+    /// As [`Self::previous`] without an `Option`: a number that no row has where there is none.
+    pub(super) fn before(&self, row: u32) -> u32 {
+        self.previous.get(row as usize).copied().unwrap_or(NONE)
+    }
+
+    /// As [`Self::next`], likewise.
+    pub(super) fn behind(&self, row: u32) -> u32 {
+        self.next.get(row as usize).copied().unwrap_or(NONE)
+    }
+
     /// The turn said after this one in the same sitting.
     #[must_use]
     pub fn next(&self, row: usize) -> Option<usize> {

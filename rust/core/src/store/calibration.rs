@@ -19,7 +19,7 @@ pub type Version = (u64, i64);
 pub struct Floors {
     /// The cosine that 98 % of unrelated pairs stay below.
     pub noise: Option<f64>,
-    /// What a query's evidence must reach in 500 memories.
+    /// What a query's evidence must reach in 500 turns of 40 tokens.
     pub refusal: Option<f64>,
 }
 

@@ -115,18 +115,25 @@ pub(super) struct HeadRef<'a> {
     pub marks: &'a Marks,
 }
 
+/// The whole head.
 pub(super) fn decode_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
     let mut input = Input(open(blob, seq as u64)?);
-    let flags = input.byte()?;
-    let id = input.text()?.to_owned();
-    let mut optional = |bit: u8| -> Option<Option<String>> {
-        if flags & bit == 0 { Some(None) } else { Some(Some(input.text()?.to_owned())) }
-    };
-    let (role, name, key) = (optional(ROLE)?, optional(NAME)?, optional(KEY)?);
-    let consolidated_from = input.list(|input| Some(input.text()?.to_owned()))?;
+    let names = input.head_names()?;
     let terms = input.list(|input| Some((input.word()?, u32::try_from(input.number()?).ok()?)))?;
     let marks = input.marks()?;
-    Some(HeadBlob { id, role, name, key, consolidated_from, terms, marks })
+    Some(HeadBlob { terms, marks, ..names })
+}
+
+/// The head without its terms and marks: what a whole memory shows of it. The checksum covers all of it.
+pub(super) fn decode_names_of_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
+    Input(open(blob, seq as u64)?).head_names()
+}
+
+/// The id alone.
+pub(super) fn decode_id(blob: &[u8], seq: i64) -> Option<String> {
+    let mut input = Input(open(blob, seq as u64)?);
+    input.byte()?;
+    input.text().map(str::to_owned)
 }
 
 /// `head` is the sealed head blob: the body's checksum covers the head's, so that the two cannot be mixed up.
@@ -239,6 +246,17 @@ impl<'a> Input<'a> {
     pub(super) fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.number()?).ok()?;
         self.utf8(length)
+    }
+
+    fn head_names(&mut self) -> Option<HeadBlob> {
+        let flags = self.byte()?;
+        let id = self.text()?.to_owned();
+        let mut optional = |bit: u8| -> Option<Option<String>> {
+            if flags & bit == 0 { Some(None) } else { Some(Some(self.text()?.to_owned())) }
+        };
+        let (role, name, key) = (optional(ROLE)?, optional(NAME)?, optional(KEY)?);
+        let consolidated_from = self.list(|input| Some(input.text()?.to_owned()))?;
+        Some(HeadBlob { id, role, name, key, consolidated_from, ..HeadBlob::default() })
     }
 
     fn marks(&mut self) -> Option<Marks> {

@@ -21,6 +21,13 @@ const SELECT_HEAD: &str = concat!(
 /// Entry, head blob and body.
 const SELECT_ALL: &str =
     concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
+/// As [`SELECT_ALL`], and the vector if there is just one.
+const SELECT_ALL_AND_VECTOR: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", c.head, c.body, v.model, v.part, v.data FROM memory m JOIN content c ON c.seq = m.seq \
+     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq = ?1"
+);
 const SELECT_VECTORS: &str =
     "SELECT model, part, data FROM vector WHERE vid BETWEEN ?1 AND ?2 AND seq = ?3 ORDER BY vid";
 const SELECT_FEEDBACK: &str = "SELECT outcome, ts, sum FROM feedback WHERE seq = ?1 ORDER BY id";
@@ -65,7 +72,7 @@ impl ReadTx<'_> {
     /// Whole memories in the order asked for; those that are no more are left out.
     pub fn rows(&self, seqs: &[Seq]) -> Result<Vec<Row>> {
         let mut found = Vec::with_capacity(seqs.len());
-        self.each_row(seqs, &mut |row, _| {
+        self.each_row(SELECT_ALL, seqs, &mut |row, _, _| {
             found.push(row);
             Ok(())
         })?;
@@ -76,24 +83,47 @@ impl ReadTx<'_> {
     pub fn rows_with_vectors(&self, seqs: &[Seq]) -> Result<Vec<(Row, Vec<Vector>)>> {
         let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
         let mut found = Vec::with_capacity(seqs.len());
-        self.each_row(seqs, &mut |row, entry| {
-            found.push((row, self.read_vectors(&mut statement, entry)?));
+        self.each_row(SELECT_ALL_AND_VECTOR, seqs, &mut |row, entry, columns| {
+            let vectors = if entry.parts == 1 {
+                self.read_vector(columns, WIDTH + 2, entry, None)?.1.into_iter().collect()
+            } else {
+                self.read_vectors(&mut statement, entry)?
+            };
+            found.push((row, vectors));
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn each_row(&self, seqs: &[Seq], each: &mut dyn FnMut(Row, &Entry) -> Result<()>) -> Result<()> {
-        let mut names = HashMap::new();
-        let mut statement = self.sql().prepare_cached(SELECT_ALL).at(self.path())?;
+    /// The ids in the order asked for; those of memories that are no more are left out.
+    pub fn ids(&self, seqs: &[Seq]) -> Result<Vec<String>> {
+        let mut statement = self.sql().prepare_cached("SELECT head FROM content WHERE seq = ?1").at(self.path())?;
+        let mut ids = Vec::with_capacity(seqs.len());
         for seq in seqs {
             let mut rows = statement.query([seq]).at(self.path())?;
             let Some(row) = rows.next().at(self.path())? else { continue };
-            let entry = Entry::read(row).at(self.path())?.ok_or_else(|| self.damaged("memory", *seq))?;
-            let blob = |index: usize| row.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
+            let blob = row.get_ref(0).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
+            ids.push(codec::decode_id(blob, *seq).ok_or_else(|| self.damaged("content", *seq))?);
+        }
+        Ok(ids)
+    }
+
+    fn each_row(
+        &self,
+        select: &str,
+        seqs: &[Seq],
+        each: &mut dyn FnMut(Row, &Entry, &rusqlite::Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut names = HashMap::new();
+        let mut statement = self.sql().prepare_cached(select).at(self.path())?;
+        for seq in seqs {
+            let mut rows = statement.query([seq]).at(self.path())?;
+            let Some(columns) = rows.next().at(self.path())? else { continue };
+            let entry = Entry::read(columns).at(self.path())?.ok_or_else(|| self.damaged("memory", *seq))?;
+            let blob = |index: usize| columns.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
             let (head_blob, body_blob) = (blob(WIDTH)?, blob(WIDTH + 1)?);
             let damaged = || self.damaged("content", *seq);
-            let content = codec::decode_head(head_blob, *seq).ok_or_else(damaged)?;
+            let content = codec::decode_names_of_head(head_blob, *seq).ok_or_else(damaged)?;
             let body = codec::decode_body(body_blob, head_blob).ok_or_else(damaged)?;
             let scope = entry.head.scope;
             if let std::collections::hash_map::Entry::Vacant(vacant) = names.entry(scope) {
@@ -115,7 +145,7 @@ impl ReadTx<'_> {
                 superseded_by_id: self.id_of(entry.head.superseded_by)?,
                 head: entry.head.clone(),
             };
-            each(row, &entry)?;
+            each(row, &entry, columns)?;
         }
         Ok(())
     }

@@ -16,8 +16,13 @@ pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
         return None;
     }
     let step = 127.0 / largest;
-    let codes = v.iter().map(|&x| (f64::from(x) * step).round() as i8).collect();
+    let codes = v.iter().map(|&x| rounded(f64::from(x) * step)).collect();
     Some(Quantised { codes, scale: (largest / norm / 127.0) as f32 })
+}
+
+/// Half away from zero. By adding and cutting off: `round` is a call for each number where the machine's own is not known.
+fn rounded(x: f64) -> i8 {
+    (x + 0.5_f64.copysign(x)) as i32 as i8
 }
 
 /// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.

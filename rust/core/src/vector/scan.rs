@@ -13,6 +13,8 @@ pub struct Rows {
     codes: Vec<i8>,
     scales: Vec<f32>,
     owner: Vec<u32>,
+    /// A row is not of the memory with its number: some memory has several, or none.
+    shared: bool,
 }
 
 impl Rows {
@@ -47,6 +49,7 @@ impl Rows {
         self.check(vector, "every vector of a collection comes from one model")?;
         self.codes.extend_from_slice(&vector.codes);
         self.scales.push(vector.scale);
+        self.shared |= owner as usize != self.owner.len();
         self.owner.push(owner);
         Ok(())
     }
@@ -72,8 +75,12 @@ impl Rows {
 
     /// The best cosine of each of `owners` memories; negative infinity where a memory has no vector.
     pub fn best_per_owner(&self, query: &Quantised, owners: usize) -> Result<Vec<f32>> {
-        let mut scores = Vec::new();
+        let mut scores = Vec::with_capacity(owners);
         self.score_into(query, &mut scores)?;
+        if !self.shared {
+            scores.resize(owners, f32::NEG_INFINITY);
+            return Ok(scores);
+        }
         let mut best = vec![f32::NEG_INFINITY; owners];
         for (score, owner) in scores.iter().zip(&self.owner) {
             if let Some(slot) = best.get_mut(*owner as usize) {

@@ -9,13 +9,25 @@ pub fn top_k<K: Ord>(
     score: impl Fn(u32) -> f32,
     tie: impl Fn(u32) -> K,
 ) -> Vec<u32> {
-    let mut best: Vec<u32> = candidates.into_iter().collect();
     let order =
         |a: &u32, b: &u32| descending(score(*a), score(*b)).then_with(|| tie(*b).cmp(&tie(*a))).then_with(|| b.cmp(a));
-    if k < best.len() {
-        if k > 0 {
-            best.select_nth_unstable_by(k - 1, order);
+    let Some(kth) = k.checked_sub(1) else { return Vec::new() };
+    let room = k.saturating_mul(4);
+    let mut best: Vec<u32> = Vec::new();
+    let mut least = f32::NEG_INFINITY;
+    for candidate in candidates {
+        if score(candidate) < least {
+            continue; // k others are better
         }
+        best.push(candidate);
+        if best.len() == room {
+            let (_, worst, _) = best.select_nth_unstable_by(kth, order);
+            least = score(*worst);
+            best.truncate(k);
+        }
+    }
+    if k < best.len() {
+        best.select_nth_unstable_by(kth, order);
         best.truncate(k);
     }
     best.sort_unstable_by(order);

@@ -8,6 +8,8 @@ pub enum Asks {
     Time,
     /// Who, which or where: something that has a name.
     Name,
+    /// How many or how much.
+    Number,
     Other,
 }
 
@@ -16,6 +18,7 @@ pub enum Asks {
 pub struct QuestionWords {
     pub time: &'static [&'static str],
     pub name: &'static [&'static str],
+    pub number: &'static [&'static str],
     pub other: &'static [&'static str],
 }
 
@@ -23,7 +26,12 @@ pub struct QuestionWords {
 #[must_use]
 pub fn asks(words: &[Word], language: Option<&Language>) -> Option<Asks> {
     let questions = &language?.questions;
-    let kinds = [(questions.time, Asks::Time), (questions.name, Asks::Name), (questions.other, Asks::Other)];
+    let kinds = [
+        (questions.time, Asks::Time),
+        (questions.name, Asks::Name),
+        (questions.number, Asks::Number),
+        (questions.other, Asks::Other),
+    ];
     (0..words.len()).find_map(|at| {
         let from = words.get(at..)?;
         let lengths = kinds.iter().flat_map(|(phrases, kind)| {
@@ -57,6 +65,14 @@ mod tests {
         for text in ["Who came?", "tell me where I bought it", "Which book did I like", "To whom did I write?"] {
             assert_eq!(kind(text), Some(Asks::Name), "{text}");
         }
+    }
+
+    #[test]
+    fn questions_for_a_number() {
+        for text in ["How many books did I read?", "and how much was it", "How old is she?"] {
+            assert_eq!(kind(text), Some(Asks::Number), "{text}");
+        }
+        assert_eq!(kind("How many weeks ago did she leave?"), Some(Asks::Time));
     }
 
     #[test]

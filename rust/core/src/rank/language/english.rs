@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use super::Language;
 use super::asks::QuestionWords;
 use super::lexicon::{DateWords, Lexicon, Unit};
+use super::related::RelatedWords;
 use super::talk::TalkWords;
 
 pub static ENGLISH: Language = Language {
@@ -14,6 +15,7 @@ pub static ENGLISH: Language = Language {
     talk: TALK,
     capitals: &["i", "ok", "okay", "mr", "mrs", "ms", "dr", "tv", "lol", "omg", "yes", "wow", "ai"],
     name_signs: None,
+    related: Some(RelatedWords::new(include_bytes!("english_related.bin"))),
 };
 
 #[rustfmt::skip]
@@ -63,6 +65,7 @@ const QUESTIONS: QuestionWords = QuestionWords {
         "which date", "which day", "which week", "which weekend", "which month", "which season", "which year",
     ],
     name: &["who", "whom", "whose", "which", "where"],
+    number: &["how many", "how much", "how long", "how old", "how often", "how far", "how tall", "how big"],
     other: &["what", "how", "why"],
 };
 

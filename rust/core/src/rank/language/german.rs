@@ -47,6 +47,7 @@ pub static GERMAN: Language = Language {
         "stadt",
         "marke",
     ]),
+    related: None,
 };
 
 #[rustfmt::skip]
@@ -112,6 +113,7 @@ const QUESTIONS: QuestionWords = QuestionWords {
     name: &[
         "wer", "wen", "wem", "wessen", "welche", "welcher", "welches", "welchen", "welchem", "wo", "wohin", "woher",
     ],
+    number: &["wie viele", "wie viel", "wieviel", "wieviele", "wie lange", "wie alt", "wie oft", "wie weit", "wie groß", "wie hoch"],
     other: &["was", "wie", "warum", "wieso", "weshalb", "wofür", "womit", "worüber", "wovon", "woran", "wozu"],
 };
 

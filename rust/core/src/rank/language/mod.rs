@@ -10,6 +10,7 @@ mod lexicon;
 pub mod marks;
 pub mod periods;
 pub mod question;
+pub mod related;
 mod relative;
 mod spanish;
 pub mod talk;
@@ -35,6 +36,8 @@ pub struct Language {
     pub capitals: &'static [&'static str],
     /// Where every noun has a capital: words before a name.
     pub name_signs: Option<&'static [&'static str]>,
+    /// Words near in meaning, where somebody measured them.
+    pub related: Option<related::RelatedWords>,
 }
 
 static LANGUAGES: &[&Language] = &[&ENGLISH, &GERMAN, &SPANISH];

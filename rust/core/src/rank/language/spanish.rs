@@ -14,6 +14,7 @@ pub static SPANISH: Language = Language {
     talk: TALK,
     capitals: &["ok", "sr", "sra", "dr", "dra", "ud", "uds", "tv"],
     name_signs: None,
+    related: None,
 };
 
 #[rustfmt::skip]
@@ -66,7 +67,8 @@ const QUESTIONS: QuestionWords = QuestionWords {
         "quién", "quien", "quiénes", "quienes", "cuál", "cual", "cuáles", "dónde", "donde", "adónde", "adonde",
         "cómo se llama", "cómo se llamaba", "como se llama", "como se llamaba",
     ],
-    other: &["qué", "cómo", "por qué", "cuánto", "cuánta", "cuántos", "cuántas"],
+    number: &["cuánto", "cuánta", "cuántos", "cuántas", "qué edad", "que edad", "cada cuánto"],
+    other: &["qué", "cómo", "por qué"],
 };
 
 #[rustfmt::skip]

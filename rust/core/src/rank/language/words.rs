@@ -51,6 +51,10 @@ pub fn words(text: &str) -> Vec<Word<'_>> {
 
 /// Whether the words from here on are those of the phrase; the number of its words.
 pub fn phrase(from: &[Word], phrase: &str) -> Option<usize> {
+    // Most phrases begin with another word: no need to cut those.
+    if !phrase.starts_with(&*from.first()?.lower) {
+        return None;
+    }
     let mut parts = 0;
     for part in phrase.split(' ') {
         if from.get(parts)?.lower != part {

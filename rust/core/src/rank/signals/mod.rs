@@ -8,7 +8,7 @@ mod neighbours;
 mod role;
 mod sitting;
 mod sitting_words;
-mod window;
+pub mod window;
 
 use super::mode::Mode;
 use super::scene::Scene;

@@ -33,34 +33,30 @@ impl Signal for Neighbours {
     }
 
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
-        let rows = scene.kind.iter().zip(scene.tokens).zip(sum).enumerate();
-        rows.map(|(row, ((kind, tokens), own))| (LENGTH / *tokens as f32).min(1.0) * lent(scene, sum, row, *kind, *own))
+        let rows = (0_u32..).zip(scene.kind).zip(scene.tokens).zip(sum);
+        rows.map(|(((row, kind), tokens), own)| (LENGTH / *tokens as f32).min(1.0) * lent(scene, sum, row, *kind, *own))
             .collect()
     }
 }
 
-fn lent(scene: &Scene, sum: &[f32], row: usize, kind: Kind, own: f32) -> f32 {
+/// Who is missing counts 0.
+fn lent(scene: &Scene, sum: &[f32], row: u32, kind: Kind, own: f32) -> f32 {
     match kind {
         Kind::Fact | Kind::Pinned => ITSELF * own,
         Kind::Document => 0.0,
         Kind::Turn => {
-            let (left, right) = (scene.thread.previous(row), scene.thread.next(row));
-            let left_after = left.and_then(|row| scene.thread.previous(row));
-            let right_after = right.and_then(|row| scene.thread.next(row));
-            let asked = left.map_or(0.0, |row| value(scene.question_share, row) * value(sum, row));
-            NEXT * larger(sum, left, right) + AFTER * larger(sum, left_after, right_after) + QUESTION * asked
+            let (left, right) = (scene.thread.before(row), scene.thread.behind(row));
+            let (left_after, right_after) = (scene.thread.before(left), scene.thread.behind(right));
+            let asked = value(scene.question_share, left) * value(sum, left);
+            NEXT * value(sum, left).max(value(sum, right))
+                + AFTER * value(sum, left_after).max(value(sum, right_after))
+                + QUESTION * asked
         }
     }
 }
 
-/// The larger of two rows' sums; who is missing counts 0.
-fn larger(sum: &[f32], a: Option<usize>, b: Option<usize>) -> f32 {
-    let of = |row: Option<usize>| row.map_or(0.0, |row| value(sum, row));
-    of(a).max(of(b))
-}
-
-fn value(column: &[f32], row: usize) -> f32 {
-    column.get(row).copied().unwrap_or(0.0)
+fn value(column: &[f32], row: u32) -> f32 {
+    column.get(row as usize).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -25,52 +25,64 @@ impl Signal for Sitting {
 
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
         let mut best = vec![Best::default(); scene.thread.sittings()];
-        for (sitting, value) in scene.thread.sitting().iter().zip(sum) {
-            if let Some(best) = best.get_mut(*sitting as usize) {
-                best.add(*value);
+        let mut rest = sum;
+        for run in scene.thread.sitting().chunk_by(|a, b| a == b) {
+            let (values, behind) = rest.split_at(run.len().min(rest.len()));
+            rest = behind;
+            let Some(best) = run.first().and_then(|sitting| best.get_mut(*sitting as usize)) else { continue };
+            // In registers while the rows are of one sitting, as they mostly are.
+            let mut of_run = *best;
+            for value in values {
+                of_run.add(*value);
             }
+            *best = of_run;
         }
-        let mean = |sitting: &u32| best.get(*sitting as usize).map_or(0.0, Best::mean);
-        let mut values: Vec<f32> = scene.thread.sitting().iter().map(mean).collect();
-        min_max(&mut values);
-        tell_by_number(&mut values, scene.thread.sittings());
-        values
+        told(scene, best.iter().map(Best::mean).collect())
     }
+}
+
+/// Each row's value from those of the sittings: `mm`, by how many there are. Every sitting has a row, so `mm` over S is that over them.
+pub(super) fn told(scene: &Scene, mut sittings: Vec<f32>) -> Vec<f32> {
+    min_max(&mut sittings);
+    let share = share_by_number(sittings.len());
+    for value in &mut sittings {
+        *value *= share;
+    }
+    let of = |sitting: &u32| sittings.get(*sitting as usize).copied().unwrap_or(0.0);
+    scene.thread.sitting().iter().map(of).collect()
 }
 
 /// The sittings from which on the best one says all it can.
 const ENOUGH: f32 = 10.0;
 
-/// Of two or three sittings one is always the best, whatever the query: `min(1, (sittings - 1) / 10)` of each value.
-pub(super) fn tell_by_number(values: &mut [f32], sittings: usize) {
-    let share = (sittings.saturating_sub(1) as f32 / ENOUGH).min(1.0);
-    for value in values {
-        *value *= share;
-    }
+/// Of two or three sittings one is always the best, whatever the query: `min(1, (sittings - 1) / 10)` of each value counts.
+fn share_by_number(sittings: usize) -> f32 {
+    (sittings.saturating_sub(1) as f32 / ENOUGH).min(1.0)
 }
 
 /// The three largest values of a sitting; fewer while it has fewer.
-#[derive(Debug, Clone, Copy, Default)]
-struct Best {
-    first: Option<f32>,
-    second: Option<f32>,
-    third: Option<f32>,
+#[derive(Debug, Clone, Copy)]
+struct Best([f32; 3]);
+
+/// Below every value.
+const NOTHING: f32 = f32::NEG_INFINITY;
+
+impl Default for Best {
+    fn default() -> Self {
+        Self([NOTHING; 3])
+    }
 }
 
 impl Best {
     fn add(&mut self, value: f32) {
-        let value = Some(value);
-        if value > self.first {
-            *self = Self { first: value, second: self.first, third: self.second };
-        } else if value > self.second {
-            *self = Self { first: self.first, second: value, third: self.second };
-        } else if value > self.third {
-            self.third = value;
+        let [first, second, third] = self.0;
+        if value > third {
+            self.0 = [first.max(value), first.min(value).max(second), second.min(value)];
         }
     }
 
     fn mean(&self) -> f32 {
-        let held = [self.first, self.second, self.third].into_iter().flatten();
+        let held = self.0.into_iter().filter(|value| *value > NOTHING);
         let (sum, count) = held.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
         if count > 0.0 { sum / count } else { 0.0 }
     }
@@ -105,11 +117,7 @@ mod tests {
 
     #[test]
     fn of_few_sittings_the_best_says_little() {
-        let told = |sittings: usize| {
-            let mut values = [1.0];
-            tell_by_number(&mut values, sittings);
-            values[0]
-        };
+        let told = share_by_number;
         assert!(told(1) == 0.0 && (told(2) - 0.1).abs() < 1e-6 && (told(6) - 0.5).abs() < 1e-6);
         assert!(told(11) >= 1.0 && told(500) <= 1.0);
     }

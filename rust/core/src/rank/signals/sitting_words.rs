@@ -1,9 +1,8 @@
 //! A conversation that has the query's words in it, wherever: `mm` of BM25 of the sitting as one document, in full from eleven
 //! sittings on.
-use super::sitting::tell_by_number;
+use super::sitting::told;
 use super::{Signal, Stage};
 use crate::lexical::bm25;
-use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
 use crate::rank::scene::Scene;
 
@@ -32,12 +31,7 @@ impl Signal for SittingWords {
     }
 
     fn contribution(&self, scene: &Scene, _sum: &[f32]) -> Vec<f32> {
-        let scores = sitting_scores(scene);
-        let of = |sitting: &u32| scores.get(*sitting as usize).copied().unwrap_or(0.0);
-        let mut values: Vec<f32> = scene.thread.sitting().iter().map(of).collect();
-        min_max(&mut values);
-        tell_by_number(&mut values, scene.thread.sittings());
-        values
+        told(scene, sitting_scores(scene))
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! Of the terms of the turns beside it half counts, of the ones after those a quarter, each times `min(1, 40/L_i) min(1, 40/L_j)`:
 //! long texts stand for themselves. What would count under a tenth is left out.
+//!
+//! A turn without a term of the query but with one related to it counts as much of it as they are near: less than half of one
+//! occurrence. How rare the term is, only occurrences say.
 use super::{Signal, Stage};
-use crate::lexical::bm25::{idf, term_weight};
+use crate::lexical::bm25::{idf, length_norm, saturation};
 use crate::rank::min_max::min_max;
 use crate::rank::mode::Mode;
 use crate::rank::scene::Scene;
@@ -42,80 +45,112 @@ impl Signal for Window {
         if scene.matches.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let shares = Shares::of(scene);
-        let avg_len = shares.lengths.iter().sum::<f32>() / scene.len().max(1) as f32;
-        let (mut sums, mut tf) = (vec![0.0_f32; scene.len()], vec![0.0_f32; scene.len()]);
-        let mut touched: Vec<usize> = Vec::new();
-        for (term, postings) in scene.matches.iter() {
-            for posting in postings {
-                shares.around(scene.thread, posting.row as usize, |row, share| {
-                    if let Some(tf) = tf.get_mut(row).filter(|_| share > 0.0) {
-                        if *tf == 0.0 {
-                            touched.push(row);
-                        }
-                        *tf += share * posting.tf as f32;
-                    }
-                });
-            }
-            let idf = idf(scene.len(), touched.len()) * term.query_count as f32;
-            for row in touched.drain(..) {
-                if let (Some(sum), Some(tf), Some(len)) = (sums.get_mut(row), tf.get_mut(row), shares.lengths.get(row))
-                {
-                    *sum += term_weight(std::mem::take(tf), *len, avg_len, idf);
+        let shares = scene.shares;
+        let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
+        for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
+            said.add(shares, postings.iter().map(|posting| (posting.row, posting.tf as f32)));
+            let idf = idf(scene.len(), said.rows.len()) * term.query_count as f32;
+            said.add(shares, near.iter().map(|near| (near.row, near.weight)));
+            said.drain(|row, tf| {
+                if let (Some(sum), Some(norm)) = (sums.get_mut(row), shares.norms.get(row)) {
+                    *sum += idf * saturation(tf, *norm);
                 }
-            }
+            });
         }
         min_max(&mut sums);
         sums
     }
 }
 
-/// How much of each other's terms turns take; the same in both directions.
-struct Shares {
-    /// Between a row and the next one; 0 where there is none.
-    next: Vec<f32>,
-    /// Between a row and the one after the next.
-    after: Vec<f32>,
-    /// Of each row's window.
-    lengths: Vec<f32>,
+/// How often a term is said in each window, and in which.
+struct Said {
+    tf: Vec<f32>,
+    rows: Vec<u32>,
+}
+
+impl Said {
+    fn of(rows: usize) -> Self {
+        Self { tf: vec![0.0; rows], rows: Vec::with_capacity(rows) }
+    }
+
+    /// Adds what is said in rows, and how often, to the windows in which they stand.
+    fn add(&mut self, shares: &Shares, said: impl Iterator<Item = (u32, f32)>) {
+        let Self { tf, rows } = self;
+        for (row, count) in said {
+            shares.around(row, |row, share| {
+                if let Some(tf) = tf.get_mut(row as usize) {
+                    if *tf == 0.0 {
+                        rows.push(row);
+                    }
+                    *tf += share * count;
+                }
+            });
+        }
+    }
+
+    fn drain(&mut self, mut visit: impl FnMut(usize, f32)) {
+        for row in self.rows.drain(..) {
+            if let Some(tf) = self.tf.get_mut(row as usize) {
+                visit(row as usize, std::mem::take(tf));
+            }
+        }
+    }
+}
+
+/// How much of each other's terms turns take; the same in both directions. No query changes it.
+#[derive(Debug, Clone, Default)]
+pub struct Shares {
+    /// The rows in whose windows each row stands beside its own, with the share of it that they take: those before it and behind
+    /// it. 0: none.
+    near: Vec<[(u32, f32); 4]>,
+    /// BM25's measure of each row's window by the mean.
+    norms: Vec<f32>,
 }
 
 impl Shares {
-    fn of(scene: &Scene) -> Self {
-        let short: Vec<f32> = scene.tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
-        let lengths = scene.doc_len.iter().map(|len| *len as f32).collect();
-        let mut shares = Self { next: vec![0.0; scene.len()], after: vec![0.0; scene.len()], lengths };
+    /// By the thread of a scope, its memories' tokens and their indexed terms.
+    #[must_use]
+    pub fn of(thread: &Thread, tokens: &[u32], doc_len: &[u32]) -> Self {
+        let short: Vec<f32> = tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
+        let mut lengths: Vec<f32> = doc_len.iter().map(|len| *len as f32).collect();
+        let (mut to_next, mut to_after) = (vec![0.0; short.len()], vec![0.0; short.len()]);
         for (row, own) in short.iter().enumerate() {
-            let Some(next) = scene.thread.next(row) else { continue };
+            let Some(next) = thread.next(row) else { continue };
             let share = NEXT * own * short.get(next).copied().unwrap_or(0.0);
             if share >= LEAST {
-                set(&mut shares.next, row, share);
-                lengthen(&mut shares.lengths, scene.doc_len, row, next, share);
+                set(&mut to_next, row, share);
+                lengthen(&mut lengths, doc_len, row, next, share);
             }
-            let Some(after) = scene.thread.next(next) else { continue };
+            let Some(after) = thread.next(next) else { continue };
             let share = AFTER * own * short.get(after).copied().unwrap_or(0.0);
             if share >= LEAST {
-                set(&mut shares.after, row, share);
-                lengthen(&mut shares.lengths, scene.doc_len, row, after, share);
+                set(&mut to_after, row, share);
+                lengthen(&mut lengths, doc_len, row, after, share);
             }
         }
-        shares
+        let of = |shares: &[f32], row: u32| shares.get(row as usize).copied().unwrap_or(0.0);
+        let near = (0..short.len() as u32).map(|row| {
+            let (left, right) = (thread.before(row), thread.behind(row));
+            let left_after = thread.before(left);
+            [
+                (left, of(&to_next, left)),
+                (left_after, of(&to_after, left_after)),
+                (right, of(&to_next, row)),
+                (thread.behind(right), of(&to_after, row)),
+            ]
+        });
+        let near = near.collect();
+        let avg_len = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
+        let norms = lengths.into_iter().map(|len| length_norm(len, avg_len)).collect();
+        Self { near, norms }
     }
 
     /// Visits the rows in whose windows this one stands, each with the share of it that it takes.
-    fn around(&self, thread: &Thread, row: usize, mut visit: impl FnMut(usize, f32)) {
-        let of = |shares: &[f32], row: usize| shares.get(row).copied().unwrap_or(0.0);
+    fn around(&self, row: u32, mut visit: impl FnMut(u32, f32)) {
         visit(row, 1.0);
-        if let Some(left) = thread.previous(row) {
-            visit(left, of(&self.next, left));
-            if let Some(left_after) = thread.previous(left) {
-                visit(left_after, of(&self.after, left_after));
-            }
-        }
-        if let Some(right) = thread.next(row) {
-            visit(right, of(&self.next, row));
-            if let Some(right_after) = thread.next(right) {
-                visit(right_after, of(&self.after, row));
+        for (other, share) in self.near.get(row as usize).into_iter().flatten() {
+            if *share > 0.0 {
+                visit(*other, *share);
             }
         }
     }
@@ -143,6 +178,7 @@ mod tests {
 
     use super::*;
     use crate::rank::sample::{Sample, close, textbook_mm};
+    use crate::rank::thread::NO_SESSION;
 
     /// How much of row j's terms stands in row i's window, before the least is left out.
     fn share(sample: &Sample, i: usize, j: usize) -> f64 {
@@ -173,8 +209,10 @@ mod tests {
         let avg = lengths.iter().sum::<f64>() / n as f64;
         let mut scores = vec![0.0; n];
         for (term, tf) in sample.tf.iter().enumerate() {
-            let tf: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
-            let df = tf.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let said: Vec<f64> = (0..n).map(|i| sum(tf, i)).collect();
+            let df = said.iter().filter(|tf| **tf > 0.0).count() as f64;
+            let counts = |j: usize| if tf[j] > 0 { f64::from(tf[j]) } else { f64::from(sample.near(term, j)) };
+            let tf: Vec<f64> = (0..n).map(|i| (0..n).map(|j| shares[i][j] * counts(j)).sum()).collect();
             let idf = (term + 1) as f64 * (1.0 + (n as f64 - df + 0.5) / (df + 0.5)).ln();
             for i in 0..n {
                 let relative = if avg > 0.0 { lengths[i] / avg } else { 1.0 };
@@ -189,6 +227,18 @@ mod tests {
         let sample = Sample { tf: vec![vec![0, 0, 0, 1]], ..Sample::of_turns(&[0.0; 4]) };
         let got = Window.contribution(&sample.view().scene(), &[]);
         assert!(got[3] > got[2] && got[2] > got[1] && got[1] > got[0], "{got:?}");
+    }
+
+    #[test]
+    fn a_related_word_counts_less_than_the_word_and_as_much_as_it_is_near() {
+        let sample = Sample {
+            tf: vec![vec![1, 0, 0, 0]],
+            near: vec![vec![0.5, 0.4, 0.1, 0.0]],
+            session: vec![NO_SESSION; 4],
+            ..Sample::of_turns(&[0.0; 4])
+        };
+        let got = Window.contribution(&sample.view().scene(), &[]);
+        assert!(got[0] > got[1] && got[1] > got[2] && got[2] > got[3], "{got:?}");
     }
 
     proptest! {

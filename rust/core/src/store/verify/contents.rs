@@ -15,6 +15,16 @@ const VECTOR: Table = Table { name: "vector", key: "vid", columns: "seq, model, 
 const FEEDBACK: Table = Table { name: "feedback", key: "id", columns: "seq, outcome, ts, sum" };
 const INCOMING: Table = Table { name: "incoming", key: "seq", columns: "vid, parts, sum" };
 
+/// Who points at a vector.
+enum Owner {
+    Unreadable,
+    Nobody,
+    /// A memory, among its own vectors (0) or those of a move (1).
+    Memory {
+        slot: usize,
+    },
+}
+
 /// A model: how many numbers its vectors have, and its places among the current and the incoming ones (0: none).
 struct Known {
     id: i64,
@@ -97,14 +107,17 @@ impl Verifier<'_, '_> {
             let (seq, model, part): (Seq, i64, i64) = (seq, model, part);
             let given = vid > 0 && vid < self.tx.meta.next_vid;
             self.expect(given, Fault::Number, row("vector", vid), "a number that was never given out");
-            let Some(owner) = self.owner(vid, seq)? else {
-                // Whose it is cannot be read.
-                return Ok((zeroes(data) || codec::open(data, vector_seed(seq, model, part)).is_some()).then_some(()));
-            };
-            let Some(slot) = owner else {
-                let here = row("vector", vid);
-                self.expect(zeroes(data), Fault::NotErased, here, "of no memory, and not overwritten");
-                return Ok(Some(()));
+            let slot = match self.owner(vid, seq)? {
+                Owner::Unreadable => {
+                    let whole = zeroes(data) || codec::open(data, vector_seed(seq, model, part)).is_some();
+                    return Ok(whole.then_some(()));
+                }
+                Owner::Nobody => {
+                    let here = row("vector", vid);
+                    self.expect(zeroes(data), Fault::NotErased, here, "of no memory, and not overwritten");
+                    return Ok(Some(()));
+                }
+                Owner::Memory { slot } => slot,
             };
             let Some(floats) = codec::decode_floats(data, vector_seed(seq, model, part)) else { return Ok(None) };
             let here = row_of("vector", vid, seq);
@@ -120,15 +133,15 @@ impl Verifier<'_, '_> {
         })
     }
 
-    /// Where the memory points at this vector: at its own (0), at those of a move (1), or nowhere. `None`: its row cannot be read.
-    fn owner(&self, vid: i64, seq: Seq) -> Result<Option<Option<usize>>> {
-        let Some(entry) = Self::known(self.tx.entry(seq))? else { return Ok(None) };
-        let Some(entry) = entry else { return Ok(Some(None)) };
+    fn owner(&self, vid: i64, seq: Seq) -> Result<Owner> {
+        let Some(entry) = Self::known(self.tx.entry(seq))? else { return Ok(Owner::Unreadable) };
+        let Some(entry) = entry else { return Ok(Owner::Nobody) };
         if entry.vids().contains(&vid) {
-            return Ok(Some(Some(0)));
+            return Ok(Owner::Memory { slot: 0 });
         }
-        let incoming = Self::known(self.tx.incoming(seq))?;
-        Ok(incoming.map(|place| place.is_some_and(|place| place.vids().contains(&vid)).then_some(1)))
+        let Some(incoming) = Self::known(self.tx.incoming(seq))? else { return Ok(Owner::Unreadable) };
+        let moved = incoming.is_some_and(|place| place.vids().contains(&vid));
+        Ok(if moved { Owner::Memory { slot: 1 } } else { Owner::Nobody })
     }
 
     fn places(&self) -> Result<Vec<Known>> {

@@ -1,0 +1,214 @@
+//! One hot path, called a number of times over a collection that is the same in every run: what `scripts/count_instructions.py`
+//! counts under callgrind.
+//!
+//! `hot --path recall --rounds 20 --rows 500 --dir FOLDER`
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use retentive_benches::{Numbers, argument};
+use retentive_core::engine::{
+    BoundModel, ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, SearchRequest, Settings,
+};
+use retentive_core::model::{Judge, Kind, Vector};
+use retentive_core::store::Durability;
+
+const DIMENSION: usize = 256;
+const MINUTE: i64 = 60_000_000;
+const START: i64 = 1_735_689_600_000_000;
+const SESSION: &str = "session";
+/// Turns of a sitting; a day lies between two.
+const SITTING: usize = 25;
+
+struct Hot {
+    engine: Engine,
+    numbers: Numbers,
+    rows: usize,
+}
+
+impl Hot {
+    /// A dozen words, the lower the number the more common; every fifth text asks.
+    fn text(&mut self, row: usize) -> String {
+        let words: Vec<String> = (0..12).map(|_| format!("word{}", self.common())).collect();
+        let end = if row.is_multiple_of(5) { "?" } else { "." };
+        format!("{}{end}", words.join(" "))
+    }
+
+    fn common(&mut self) -> u64 {
+        let (a, b) = (self.numbers.next_u64() % 1000, self.numbers.next_u64() % 1000);
+        1 + a * b / 1000
+    }
+
+    fn turn(&mut self, row: usize) -> NewMemory {
+        NewMemory {
+            id: format!("mem_{row}"),
+            text: self.text(row),
+            kind: Kind::Turn,
+            user: None,
+            session: Some(SESSION.to_owned()),
+            role: Some(if row.is_multiple_of(2) { "user" } else { "assistant" }.to_owned()),
+            name: None,
+            key: None,
+            turn: None,
+            ts: START + (row as i64 + (row / SITTING) as i64 * 1440) * MINUTE,
+            expires: None,
+            metadata: None,
+            vectors: vec![Vector::first(self.numbers.vector(DIMENSION))],
+            model_epoch: None,
+            judge: Judge::None,
+            supersedes: Vec::new(),
+            replace: false,
+        }
+    }
+
+    fn recall(&mut self) -> RecallRequest {
+        RecallRequest {
+            query: format!("What did we say about {}", self.text(0)),
+            query_terms: Vec::new(),
+            vectors: vec![self.numbers.vector(DIMENSION)],
+            model_epoch: None,
+            reach: Reach { session: Some(SESSION.to_owned()), ..Reach::default() },
+            limit: Some(10),
+            token_budget: None,
+            score_gap: None,
+            kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
+            include_superseded: false,
+            mode: Mode::Hybrid,
+            now: self.now(),
+            as_of: None,
+            exclude_ids: Vec::new(),
+            filter: None,
+            min_relevance: None,
+            refusal_floor: None,
+            calibrated: false,
+            settings: settings(),
+        }
+    }
+
+    fn search(&mut self) -> SearchRequest {
+        let recall = self.recall();
+        SearchRequest {
+            query: Some(recall.query),
+            vectors: recall.vectors,
+            model_epoch: None,
+            reach: recall.reach,
+            limit: recall.limit,
+            token_budget: None,
+            score_gap: None,
+            mode: Mode::Hybrid,
+            now: recall.now,
+            filter: None,
+            max_distance: None,
+            calibrated: false,
+            dense_weights: vec![0.5],
+            explain: false,
+        }
+    }
+
+    fn now(&self) -> i64 {
+        START + (self.rows + self.rows / SITTING * 1440) as i64 * MINUTE
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        half_life_days: 7.0,
+        recency_weight: 0.5,
+        feedback_weight: 0.25,
+        feedback_half_life_days: 30.0,
+        sitting_gap_us: 3_600_000_000,
+        recall_roles: None,
+        recall_min_words: 1,
+        max_turns: None,
+        signals: Vec::new(),
+        dense_weights: vec![0.5],
+    }
+}
+
+/// Callgrind counts what this function calls, and nothing else.
+#[inline(never)]
+fn measured(hot: &Hot, call: &Call) -> Result<(), Box<dyn Error>> {
+    let never = || false;
+    match call {
+        Call::Recall(recall) => drop(hot.engine.recall(recall, &never)?),
+        Call::Context(context) => drop(hot.engine.context(context, &never)?),
+        Call::Search(search) => drop(hot.engine.search(search, &never)?),
+        Call::Remember(turn) => drop(hot.engine.remember(vec![turn.clone()], turn.ts, &never)?),
+        Call::Load => hot.engine.warmup(&never)?,
+    }
+    Ok(())
+}
+
+enum Call {
+    Recall(RecallRequest),
+    Context(ContextRequest),
+    Search(SearchRequest),
+    Remember(NewMemory),
+    /// The first read after opening.
+    Load,
+}
+
+fn calls(hot: &mut Hot, path: &str, rounds: usize) -> Result<Vec<Call>, Box<dyn Error>> {
+    let call = |round: usize| {
+        Ok(match path {
+            "recall" => Call::Recall(hot.recall()),
+            "context" => Call::Context(ContextRequest {
+                recall: hot.recall(),
+                recent_session: Some(SESSION.to_owned()),
+                recent_turns: 6,
+            }),
+            "search" => Call::Search(hot.search()),
+            "remember" => Call::Remember(hot.turn(hot.rows + round)),
+            "load" => Call::Load,
+            _ => return Err(format!("no path is called {path:?}").into()),
+        })
+    };
+    (0..rounds).map(call).collect()
+}
+
+fn open(folder: PathBuf) -> Result<Engine, Box<dyn Error>> {
+    let options = Options {
+        path: Some(folder),
+        name: "hot".to_owned(),
+        language: "english".to_owned(),
+        durability: Durability::Normal,
+        cache_mb: 1024,
+        busy_timeout: Duration::from_secs(30),
+        readonly: false,
+        entropy: [7; 32],
+    };
+    Ok(Engine::open(options, &|| false)?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (path, rounds, rows) =
+        (argument("path", String::from("recall")), argument("rounds", 20), argument("rows", 500));
+    let file = PathBuf::from(argument("dir", String::from("."))).join("hot.db");
+    let mut hot = Hot { engine: open(file.clone())?, numbers: Numbers::new(3), rows };
+    let model = BoundModel { name: "hot".to_owned(), dimension: DIMENSION, probe: None };
+    hot.engine.bind_models(&[model], &|| false)?;
+    let turns: Vec<NewMemory> = (0..rows).map(|row| hot.turn(row)).collect();
+    hot.engine.remember(turns, START, &|| false)?;
+    let calls = calls(&mut hot, &path, rounds)?;
+    if path == "load" {
+        for call in &calls {
+            hot.engine = open(file.clone())?;
+            measured(&hot, call)?;
+        }
+        return Ok(());
+    }
+    // What the first call does once is not counted.
+    let first = Call::Recall(hot.recall());
+    let never = || false;
+    if let Call::Recall(first) = &first {
+        hot.engine.recall(first, &never)?;
+        hot.engine.context(
+            &ContextRequest { recall: first.clone(), recent_session: Some(SESSION.to_owned()), recent_turns: 6 },
+            &never,
+        )?;
+    }
+    for call in &calls {
+        measured(&hot, call)?;
+    }
+    Ok(())
+}

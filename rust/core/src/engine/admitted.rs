@@ -1,0 +1,103 @@
+//! The rows of a partition that a kind of read may see, kept with that version of the partition: a reply reads the same session
+//! again and again, and what it may see changes with the store, not with the question.
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
+use super::admit::{Admission, Reached};
+use super::columns::{Conversation, Fixed};
+use crate::partition::{Entry, NEVER, Partition};
+use crate::store::Micros;
+
+/// What decides which rows are admitted, but for the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    scope: Option<i64>,
+    is_session: bool,
+    documents: bool,
+    superseded: bool,
+}
+
+/// Rows of each segment, or of each part.
+type Rows = Arc<[Arc<[u32]>]>;
+
+/// The admitted rows of each segment, and what was derived from them.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    key: Key,
+    /// The rows are these for reads from here.
+    since: Micros,
+    /// And before this: then the first of them expires.
+    until: Micros,
+    pub rows: Vec<Arc<[u32]>>,
+    pub fixed: OnceLock<Arc<Fixed>>,
+    /// For the pause that was asked for last.
+    pub conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
+    /// What the last filter left of each part.
+    filtered: Mutex<Option<(String, Rows)>>,
+}
+
+impl Admitted {
+    /// What is in reach and admitted; from the partition's memo where that has it.
+    pub fn of(partition: &Partition, reached: &Reached, admission: &Admission) -> Arc<Self> {
+        let key = Key {
+            scope: reached.scope,
+            is_session: reached.is_session,
+            documents: admission.documents,
+            superseded: admission.superseded,
+        };
+        if admission.as_of.is_some() {
+            return Arc::new(Self::select(key, partition, admission));
+        }
+        let known = partition.memo().get::<Self>().filter(|known| known.serves(key, admission.now));
+        known.unwrap_or_else(|| {
+            let selected = Arc::new(Self::select(key, partition, admission));
+            partition.memo().keep(&selected);
+            selected
+        })
+    }
+
+    /// What this filter left, if it was the last.
+    pub fn filtered_by(&self, filter: &str) -> Option<Rows> {
+        let filtered = self.filtered.lock();
+        filtered.as_ref().filter(|(known, _)| known == filter).map(|(_, rows)| Arc::clone(rows))
+    }
+
+    pub fn keep_filtered(&self, filter: &str, rows: &Rows) {
+        *self.filtered.lock() = Some((filter.to_owned(), Arc::clone(rows)));
+    }
+
+    fn serves(&self, key: Key, now: Micros) -> bool {
+        self.key == key && (self.since..self.until).contains(&now)
+    }
+
+    fn select(key: Key, partition: &Partition, admission: &Admission) -> Self {
+        let (mut since, mut until) = (Micros::MIN, NEVER);
+        let mut admits = |entry: &Entry| {
+            if key.scope.is_some_and(|scope| entry.scope != scope) {
+                return false;
+            }
+            if entry.expires <= admission.now {
+                since = since.max(entry.expires);
+            } else {
+                until = until.min(entry.expires);
+            }
+            admission.admits(entry)
+        };
+        let segments = partition.segments().iter();
+        let rows = segments.map(|segment| {
+            let numbered = segment.entries().iter().zip(0_u32..);
+            numbered.filter(|(entry, _)| admits(entry)).map(|(_, row)| row).collect()
+        });
+        let rows = rows.collect();
+        Self {
+            key,
+            since,
+            until,
+            rows,
+            fixed: OnceLock::new(),
+            conversation: Mutex::default(),
+            filtered: Mutex::default(),
+        }
+    }
+}
