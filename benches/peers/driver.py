@@ -35,7 +35,7 @@ from retentive.evaluate.surroundings import commit, machine
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-PEERS = ("sqlite-vec", "chroma", "lancedb", "langgraph", "mem0", "vectrixdb")
+PEERS = ("sqlite-vec", "chroma", "lancedb", "langgraph", "vectrixdb", "mem0")  # the slowest to load comes last
 FAILED, USAGE_ERROR = 1, 2
 MARKS = ("<!-- peers: begin -->", "<!-- peers: end -->")
 _LOAD_SECONDS, _ROWS_A_SECOND = 60, 400  # a peer that loads fewer is stopped
