@@ -92,4 +92,6 @@ def _bar(answer: Answer, y: float, fill: str, scale: _Scale) -> Iterator[str]:
 
 
 def _short(reason: str) -> str:
-    return "stopped: not all was loaded in time" if reason.startswith("stopped") else reason
+    if reason.startswith("stopped before"):
+        return "not measured: no time was left"
+    return "stopped: not all was loaded in time" if reason.startswith("stopped after") else reason
