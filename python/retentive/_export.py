@@ -60,4 +60,7 @@ def file(path: object) -> Path:
     given = _validate.path(path, "path", "the path of a file")
     _validate.utf8_size(str(given), "path")
     absolute = given.absolute()
-    return absolute.resolve() if absolute.is_symlink() else absolute
+    if not absolute.is_symlink():
+        return absolute
+    target = absolute.resolve()
+    return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file

@@ -6,8 +6,6 @@ import enum
 import json
 import shutil
 import sys
-import tempfile
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,12 +14,12 @@ import typer
 
 from retentive import importers
 from retentive._errors import InvalidInputError
-from retentive.cli import options, place
+from retentive.cli import options, pipes, place
 from retentive.cli.progress import bar, waiting
 from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from retentive._collection import Collection
 
@@ -62,9 +60,9 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write everything into a file of JSON Lines."""
-    piped = file == "-"
+    piped = file in pipes.OUT
     if piped and as_json:
-        fail("--json says what was written where, and `-` writes the export itself, expected one of them", USAGE)
+        fail(f"--json says what was written where, and `{file}` writes the export itself, expected one of them", USAGE)
     if piped and sys.stdout.isatty():
         fail("standard output is a terminal, expected a pipe or the name of a file", USAGE)
     with place.opened(db) as collection:
@@ -80,8 +78,7 @@ def export(
 
 
 def _export_to_pipe(collection: Collection, *, vectors: bool) -> None:
-    with tempfile.TemporaryDirectory(prefix="retentive-") as folder, bar("exporting") as progress:
-        whole = Path(folder) / "export.jsonl"
+    with pipes.passing() as whole, bar("exporting") as progress:
         collection.export(whole, vectors=vectors, progress=progress)
         with whole.open("rb") as lines:
             shutil.copyfileobj(lines, sys.stdout.buffer)
@@ -107,7 +104,7 @@ def import_(
     """Store what `export` wrote, or another program's log."""
     _check_options(origin, on_conflict, session, user, collection_name)
     try:
-        with _readable(file) as path:
+        with pipes.readable(file) as path:
             if origin is Origin.RETENTIVE:
                 with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
                     report = asdict(collection.import_(path, on_conflict=on_conflict.value, progress=progress))
@@ -165,20 +162,6 @@ def _got(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         fail(f"what was to be read is no JSON: {error}")
-
-
-@contextmanager
-def _readable(file: str) -> Iterator[Path]:
-    """Give the file, or one with what comes in on standard input; a file that is missing is an error here."""
-    if file != "-":
-        Path(file).stat()
-        yield Path(file)
-        return
-    with tempfile.TemporaryDirectory(prefix="retentive-") as folder:
-        whole = Path(folder) / "standard-input"
-        with whole.open("wb") as lines:
-            shutil.copyfileobj(sys.stdin.buffer, lines)
-        yield whole
 
 
 def backup(
