@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from retentive import Collection
+from retentive import Collection, InvalidInputError
 from retentive.embedders import HashEmbedder
 
 
@@ -76,6 +76,42 @@ def test_a_file_that_is_missing_makes_no_collection(cli, tmp_path):
     for origin in ("retentive", "openai", "mem0", "chroma"):
         missing = cli("import", "none.json", "--from", origin)
         assert (missing.exit_code, missing.stderr) == (1, "retentive: none.json: No such file or directory\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_import_that_is_refused_leaves_no_new_collection(cli, tmp_path):
+    header = json.dumps({"format": "retentive-export", "version": 1})
+    line = json.dumps({"id": "a", "kind": "turn", "text": "x", "ts": "2026-01-01T00:00:00+00:00", "session": "a"})
+    for content in ("garbage", header + "\n{", f"{header}\n{line}\n{line}x\n", header.replace("1", "99")):
+        refused = cli("import", "-", "--db", "fresh", input=content)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1), content
+        assert list(tmp_path.iterdir()) == [], content
+    cli("remember", "kept", "-s", "a", "--db", "fresh")
+    cli("import", "-", "--db", "fresh", input="garbage")
+    assert texts(cli, "--db", "fresh") == ["kept"]
+
+
+def test_a_new_collection_that_somebody_else_opened_meanwhile_is_left(cli, tmp_path, monkeypatch):
+    other = []
+
+    def shared(self, *_, **__):
+        other.append(Collection("fresh", path=tmp_path))
+        raise InvalidInputError("refused")
+
+    monkeypatch.setattr(Collection, "import_", shared)
+    refused = cli("import", "-", "--db", "fresh", input="")
+    assert (refused.exit_code, refused.stderr) == (1, "made fresh.db\nretentive: refused\n")
+    other[0].close()
+    assert (tmp_path / "fresh.db").exists()
+
+
+def test_an_import_that_is_interrupted_leaves_no_new_collection(cli, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Collection, "import_", interrupted)
+    ended = cli("import", "-", "--db", "fresh", input="")
+    assert (ended.exit_code, ended.stderr) == (130, "retentive: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 

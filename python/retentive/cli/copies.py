@@ -106,7 +106,7 @@ def import_(
     try:
         with pipes.readable(file) as path:
             if origin is Origin.RETENTIVE:
-                with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+                with place.filled(db, embedder) as collection, bar("importing") as progress:
                     report = asdict(collection.import_(path, on_conflict=on_conflict.value, progress=progress))
             elif origin is Origin.CHROMA:
                 report = _documents(path, collection_name, db, embedder)
@@ -139,7 +139,7 @@ def _log(
 ) -> dict[str, int]:
     named = {} if session is None else {"session": session}
     items = list((_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named))
-    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+    with place.filled(db, embedder) as collection, bar("importing") as progress:
         return {"imported": len(collection.remember_many(items, progress=progress))}
 
 
@@ -147,7 +147,7 @@ def _documents(path: Path, name: str | None, db: str | None, embedder: str | Non
     batches = importers.chroma(_got(path) if path.is_file() else path, collection=name)
     first = next(batches, None)
     count = 0
-    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+    with place.filled(db, embedder) as collection, bar("importing") as progress:
         while first is not None:
             count += len(collection.add(**first))
             if progress is not None:
