@@ -12,6 +12,10 @@ Examples:
     "I'd like the report as a PDF"
 """
 
+from retentive import _start
+
+_give_back = _start.guard()  # before what takes long
+# isort: split
 from retentive._calibration import Calibration, Distribution
 from retentive._collection import Collection
 from retentive._constants import (
@@ -123,3 +127,5 @@ __all__ = [
     "VersionError",
     "feedback_score",
 ]
+
+_give_back()

@@ -41,5 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return FAILED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # while the program is imported
+        print("retentive: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -17,6 +17,7 @@ from retentive._errors import InvalidInputError
 from retentive.cli import options, pipes, place
 from retentive.cli.progress import bar, waiting
 from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
+from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ def import_(
             else:
                 report = _log(origin, path, session, user, db, embedder)
     except InvalidInputError as error:  # of the file, not of an option
-        fail(str(error))
+        fail(in_options(str(error)))
     if as_json:
         print_json(report)
     else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from retentive._errors import InvalidInputError, VersionError
 from retentive.cli.terminal import fail
+from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,4 +105,4 @@ def _swept(folder: str) -> Iterator[None]:
 
 
 def _say_of(copy: Path, name: str, error: Exception) -> NoReturn:
-    fail(str(error).replace(str(copy), name))
+    fail(in_options(str(error).replace(str(copy), name)))

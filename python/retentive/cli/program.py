@@ -22,6 +22,7 @@ from retentive.cli.terminal import (
     prepare_streams,
     say,
 )
+from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,9 +75,9 @@ def _sentences() -> Iterator[None]:
     except (DimensionError, FingerprintError) as error:
         fail(f"{error}; here the embedder is named with --embedder or RETENTIVE_EMBEDDER")
     except InvalidInputError as error:
-        fail(str(error), USAGE)
+        fail(in_options(str(error)), USAGE)
     except RetentiveError as error:
-        fail(str(error))
+        fail(in_options(str(error)))
     except OSError as error:
         discard_output()
         fail(_system(error))
