@@ -12,9 +12,8 @@ Examples:
     "I'd like the report as a PDF"
 """
 
-from retentive import _start
+from retentive import _start  # before what takes long
 
-_give_back = _start.guard()  # before what takes long
 # isort: split
 from retentive._calibration import Calibration, Distribution
 from retentive._collection import Collection
@@ -128,4 +127,4 @@ __all__ = [
     "feedback_score",
 ]
 
-_give_back()
+_start.give_back()

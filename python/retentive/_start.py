@@ -1,6 +1,7 @@
-"""Ctrl-C while the program `retentive` imports the package: one sentence, as later on, where `main` cannot catch it yet.
+"""Ctrl-C while the program `retentive` imports the package: one sentence, as later on.
 
-In a process of another program nothing is changed.
+`main` is not there yet to catch it: importing this module takes it over, `give_back` ends that. In a process of another
+program nothing is changed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def guard() -> Callable[[], None]:
+def _taken_over() -> Callable[[], None]:
     """Take Ctrl-C over, in the program's own process; what is returned gives it back."""
     if (
         not _is_program()
@@ -43,3 +44,6 @@ def _give_back() -> None:
 def _end(_: int, __: object) -> None:
     os.write(2, b"retentive: interrupted\n")
     os._exit(INTERRUPTED)  # nothing is open yet
+
+
+give_back = _taken_over()

@@ -95,7 +95,7 @@ def _swept(folder: str) -> Iterator[None]:
         return
     nowhere = subprocess.DEVNULL
     command = [shell, "-c", _SWEEP, shell, folder]
-    sweeper = subprocess.Popen(
+    sweeper = subprocess.Popen(  # noqa: S603 - nothing in the command is of a user
         command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, start_new_session=True, cwd="/"
     )
     try:
