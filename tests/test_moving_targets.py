@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_a_device_is_refused_by_name(db, tmp_path, method):
     for path in (os.devnull, link):
         with pytest.raises(InvalidInputError, match="a device, expected a regular file"):
             getattr(db, method)(path)
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -44,10 +45,10 @@ def test_a_socket_is_refused(db, tmp_path, monkeypatch, method):
         server.bind("chat.db")
         with pytest.raises(InvalidInputError, match="a socket, expected a regular file"):
             getattr(db, method)("chat.db")
-        assert stat.S_ISSOCK(os.stat("chat.db").st_mode)
+        assert stat.S_ISSOCK(Path("chat.db").stat().st_mode)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no /dev/stdout")
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system has no /dev/stdout")
 @pytest.mark.parametrize("method", METHODS)
 def test_standard_output_in_a_pipe_is_refused(method):
     code = (
