@@ -1,5 +1,6 @@
 """Importers of what is wrong: rows of another form, files that are no JSON, any JSON at all."""
 
+import contextlib
 import copy
 import json
 import sys
@@ -267,10 +268,8 @@ def test_any_place_of_a_sample_may_have_another_value(reader, value):
         source = changed(SAMPLES[reader], path, value)
         if isinstance(source, str):
             continue  # a path
-        try:
+        with contextlib.suppress(InvalidInputError, ConflictError):
             stored(reader, source)
-        except (InvalidInputError, ConflictError) as error:
-            assert str(error)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -318,7 +317,7 @@ def test_refusals_and_audio_are_text_and_calls_are_enough():
 
 def test_a_folder_that_is_not_chromas_stays_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "chromadb", types.SimpleNamespace())
-    with pytest.raises(InvalidInputError, match="has no chroma.sqlite3, expected the folder"):
+    with pytest.raises(InvalidInputError, match=r"has no chroma\.sqlite3, expected the folder"):
         list(chroma(tmp_path, collection="notes"))
     assert list(tmp_path.iterdir()) == []
 
@@ -336,7 +335,7 @@ def test_a_collection_that_chroma_has_not_is_named(tmp_path, monkeypatch):
 
     (tmp_path / "chroma.sqlite3").touch()
     monkeypatch.setitem(sys.modules, "chromadb", types.SimpleNamespace(PersistentClient=Client))
-    with pytest.raises(InvalidInputError, match="no collection 'notes'.*does not exist"):
+    with pytest.raises(InvalidInputError, match=r"no collection 'notes'.*does not exist"):
         list(chroma(tmp_path, collection="notes"))
 
 

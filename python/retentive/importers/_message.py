@@ -166,7 +166,7 @@ def instant(value: object, name: str) -> datetime | str:
     if isinstance(value, str | datetime):
         _times.instant(name, value)
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected ISO 8601 or a Unix time")
     try:
         seconds = value / 1_000 if abs(value) >= MILLISECONDS else value

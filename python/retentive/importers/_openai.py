@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
 from retentive.importers._source import Source, identifier, loaded, mapping, rows, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 ROLES = {"function": "tool"}
 _CONVERSATION = "messages"

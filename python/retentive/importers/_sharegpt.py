@@ -65,6 +65,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
 
 def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -> Item | None:
     speaker = next((turn[key] for key in _SPEAKERS if key in turn), None)
-    said = {"content": turn[key] for key in reversed(_VALUES) if key in turn}  # the first of them that is there
+    key = next((key for key in _VALUES if key in turn), None)
+    said = {} if key is None else {"content": turn[key]}
     role = role_of(speaker, ROLES, f"{place}.from")
     return item({**turn, **said}, place, role=role, session=session, user=user)
