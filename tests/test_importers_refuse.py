@@ -313,6 +313,8 @@ def test_refusals_and_audio_are_text_and_calls_are_enough():
         {"role": "user", "content": ""},
     ]
     assert [item["text"] for item in openai_messages(said)] == ["I cannot do that", "hello there", "f({})", "text"]
+    refused = {"type": "ai", "data": {"content": "", "additional_kwargs": {"refusal": "I cannot do that"}}}
+    assert [item["text"] for item in langchain_messages([refused])] == ["I cannot do that"]
 
 
 def test_a_folder_that_is_not_chromas_stays_as_it_is(tmp_path, monkeypatch):

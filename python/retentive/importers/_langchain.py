@@ -49,7 +49,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
             continue
         given = fields.get("role") if kind == "chat" else kind
         about = {"message_id": fields["id"]} if isinstance(fields.get("id"), str) else {}
-        message = {**fields, **_legacy_calls(fields)}
+        message = {**_beside(fields), **fields, **_legacy_calls(fields)}
         role = role_of(given, ROLES, f"{place}.type")
         yield item(message, place, role=role, session=session, user=user, metadata=about)
 
@@ -77,6 +77,12 @@ def _type_of(name: str) -> str:
     """`HumanMessage`, `AIMessageChunk` and `human` are the same."""
     end = next((end for end in _CLASS_ENDS if name.endswith(end)), "")
     return name.removesuffix(end).lower()
+
+
+def _beside(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what providers give beside a content: a refusal, and an audio with its words."""
+    extra = fields.get("additional_kwargs")
+    return {key: extra[key] for key in ("refusal", "audio") if key in extra} if isinstance(extra, Mapping) else {}
 
 
 def _legacy_calls(fields: Mapping[str, Any]) -> dict[str, Any]:
