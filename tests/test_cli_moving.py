@@ -140,6 +140,45 @@ def test_mem0_memories_are_facts_and_importing_twice_is_a_conflict(cli):
     assert (again.exit_code, again.stdout, again.stderr.count("\n")) == (1, "", 1)
 
 
+def test_a_log_is_imported_whole_or_not_at_all(cli, monkeypatch):
+    """More than one transaction: an id that is here, one that comes twice, an embedder that fails."""
+    cli("remember", "here", "-s", "a", "--id", "m1500")
+    memories = [{"id": f"m{number}", "memory": f"memory {number}"} for number in range(2_500)]
+    refused = cli("import", "-", "--from", "mem0", input=json.dumps(memories))
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == 'retentive: the id "m1500" of the log is in use here; nothing was imported\n'
+    twice = json.dumps([*memories[:1_400], memories[7]])
+    assert 'the log has the id "m7" twice' in cli("import", "-", "--from", "mem0", input=twice).stderr
+
+    embed = HashEmbedder.embed_documents
+
+    def failing(self, texts):
+        if "hello 2000" in texts:
+            raise RuntimeError("out of order")
+        return embed(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
+    messages = json.dumps([{"role": "user", "content": f"hello {number}"} for number in range(2_500)])
+    refused = cli("import", "-", "--from", "openai", input=messages)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert texts(cli) == ["here"]
+
+
+def test_documents_that_stop_halfway_are_counted(cli, monkeypatch):
+    embed = HashEmbedder.embed_documents
+
+    def failing(self, texts):
+        if "document 2000" in texts:
+            raise RuntimeError("out of order")
+        return embed(self, texts)
+
+    got = {"ids": [f"d{n}" for n in range(2_500)], "documents": [f"document {n}" for n in range(2_500)]}
+    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
+    refused = cli("import", "-", "--from", "chroma", input=json.dumps(got))
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "2,000 of 2,500 documents were stored" in refused.stderr
+
+
 def test_what_chroma_returned_is_documents(cli):
     got = {"ids": ["d1", "d2"], "documents": ["The export button", "Invoices"], "metadatas": [{"page": 1}, None]}
     assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories\n"

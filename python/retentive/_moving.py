@@ -69,7 +69,7 @@ class Moving:
         return _export.export(self._engine, path, vectors, progress)
 
     def import_(
-        self, path: str | os.PathLike[str], *, on_conflict: str = "error", progress: Progress | None = None
+        self, path: str | os.PathLike[str], on_conflict: str = "error", *, progress: Progress | None = None
     ) -> ImportReport:
         """Store what `export` wrote: all of it, or, where anything is wrong, nothing.
 

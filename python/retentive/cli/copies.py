@@ -6,14 +6,15 @@ import enum
 import json
 import shutil
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retentive import importers
-from retentive._errors import InvalidInputError
+from retentive import _ids, importers
+from retentive._errors import ConflictError, InvalidInputError, RetentiveError
 from retentive.cli import options, pipes, place
 from retentive.cli.progress import bar, waiting
 from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
@@ -44,6 +45,9 @@ _MESSAGES: dict[Origin, Callable[..., Any]] = {
     Origin.LANGCHAIN: importers.langchain_messages,
 }
 _OWN_SESSIONS: dict[Origin, Callable[..., Any]] = {Origin.CHATGPT: importers.chatgpt, Origin.MEM0: importers.mem0}
+
+
+_ASKED = 1_000  # ids asked for at once
 
 
 class OnConflict(enum.StrEnum):
@@ -139,22 +143,49 @@ def _log(
     origin: Origin, path: Path, session: str | None, user: str | None, db: str | None, embedder: str | None
 ) -> dict[str, int]:
     named = {} if session is None else {"session": session}
-    items = list((_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named))
+    items = [{"id": _ids.memory_id(), **item} for item in (_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named)]
     with place.filled(db, embedder) as collection, bar("importing") as progress:
-        return {"imported": len(collection.remember_many(items, progress=progress))}
+        _refuse_taken(collection, [item["id"] for item in items])
+        try:
+            return {"imported": len(collection.remember_many(items, progress=progress))}
+        except BaseException as error:
+            # Of many transactions some may be done: all of a log or nothing.
+            stored = getattr(error, "stored", 0)
+            collection.delete([item["id"] for item in items[:stored]])
+            raise
+
+
+def _refuse_taken(collection: Collection, ids: list[str]) -> None:
+    """Refuse ids that are here already, or come twice, before anything is stored."""
+    twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise ConflictError(f"the log has the id {json.dumps(twice, ensure_ascii=False)} twice; nothing was imported")
+    for start in range(0, len(ids), _ASKED):
+        here = collection.get(ids[start : start + _ASKED])
+        if here:
+            name = json.dumps(here[0].id, ensure_ascii=False)
+            raise ConflictError(f"the id {name} of the log is in use here; nothing was imported")
 
 
 def _documents(path: Path, name: str | None, db: str | None, embedder: str | None) -> dict[str, int]:
     batches = importers.chroma(_got(path) if path.is_file() else path, collection=name)
-    first = next(batches, None)
-    count = 0
+    texts: list[str] = []
+    ids: list[str] = []
+    metadata: list[Any] = []
+    for batch in batches:  # all of them are read before anything is stored
+        texts += batch["texts"]
+        ids += batch["ids"]
+        metadata += batch["metadata"] or [None] * len(batch["ids"])
     with place.filled(db, embedder) as collection, bar("importing") as progress:
-        while first is not None:
-            count += len(collection.add(**first))
-            if progress is not None:
-                progress(count, None)
-            first = next(batches, None)
-    return {"imported": count}
+        try:
+            return {"imported": len(collection.add(texts, metadata, ids, progress=progress))}
+        except RetentiveError as error:
+            stored = getattr(error, "stored", 0)
+            if not stored:
+                raise
+            fail(
+                f"{in_options(str(error))}; {stored:,} of {len(ids):,} documents were stored: import them again, which replaces them"
+            )
 
 
 def _got(path: Path) -> Any:

@@ -38,8 +38,7 @@ def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
 
 
 def _items(source: Source, user: str | None) -> Iterator[Item]:
-    for index, row in enumerate(rows(source, *_INSIDE)):
-        place = f"results[{index}]"
+    for place, row in rows(source, "results", *_INSIDE):
         found = _item(mapping(row, place), place, user)
         if found is not None:
             yield found
@@ -49,6 +48,8 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
     text = next((memory[key] for key in _TEXTS if isinstance(memory.get(key), str)), None)
     if text is None:
         raise InvalidInputError(f"{place} has no memory, expected what get_all() of mem0 returns")
+    if not text.strip():
+        raise InvalidInputError(f"{place}.memory is {_validate.shown(text)}, expected a text that says something")
     changed = memory.get("updated_at") or memory.get("created_at")
     at = datetime.fromtimestamp(_clock.now() / 1e6, UTC) if changed is None else instant(changed, f"{place}.updated_at")
     days = _days_left(memory.get("expiration_date"), at, place)
