@@ -183,9 +183,8 @@ def _documents(path: Path, name: str | None, db: str | None, embedder: str | Non
             stored = getattr(error, "stored", 0)
             if not stored:
                 raise
-            fail(
-                f"{in_options(str(error))}; {stored:,} of {len(ids):,} documents were stored: import them again, which replaces them"
-            )
+            count = f"{stored:,} of {len(ids):,} documents were stored"
+            fail(f"{in_options(str(error))}; {count}: import them again, which replaces them")
 
 
 def _got(path: Path) -> Any:
