@@ -177,3 +177,23 @@ def test_the_entry_point_is_declared():
 
     (script,) = entry_points(group="console_scripts", name="retentive")
     assert script.value == "retentive.cli:main"
+
+
+BEFORE_A_COMMAND = """
+import os
+import signal
+import typer.core
+parsed = typer.core.TyperCommand.make_context
+def interrupted(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    return parsed(*arguments, **options)
+typer.core.TyperGroup.make_context = interrupted
+from retentive.cli import main
+raise SystemExit(main(["turns"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+def test_ctrl_c_before_the_command_begins_is_one_sentence():
+    done = subprocess.run([sys.executable, "-c", BEFORE_A_COMMAND], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"retentive: interrupted\n")

@@ -53,6 +53,8 @@ class Program(TyperGroup):
             discard_output()
             say(f"retentive: {_system(error)}")
             code = NOTHING
+        if code == INTERRUPTED:  # typer says it so too, where the command has not begun
+            say("retentive: interrupted")
         if code == PIPE_CLOSED:
             discard_output()
         sys.exit(code if isinstance(code, int) else 0)
@@ -82,7 +84,7 @@ def _sentences() -> Iterator[None]:
         discard_output()
         fail(_system(error))
     except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _usage(error: Exception) -> int:
