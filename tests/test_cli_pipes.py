@@ -5,17 +5,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
 from retentive import Collection
+from retentive.cli import pipes
 from retentive.embedders import HashEmbedder
 
 COMMAND = [sys.executable, "-m", "retentive"]
 HEADER = json.dumps({"format": "retentive-export", "version": 1})
 LINE = json.dumps({"id": "one", "kind": "turn", "text": "hello", "ts": "2026-01-01T00:00:00+00:00", "session": "a"})
 EXPORT = f"{HEADER}\n{LINE}\n"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="no path of a file without a name")
 unix = pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no paths of descriptors")  # noqa: PTH110
 
 
@@ -25,6 +28,7 @@ def temporary(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
 
@@ -36,7 +40,7 @@ def left_in(folder, seconds=5.0):
     return found
 
 
-@unix
+@linux
 @pytest.mark.parametrize("killed", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda killed: killed.name)
 def test_an_import_that_is_killed_leaves_no_text_in_the_temporary_folder(cli, temporary, killed):
     child = subprocess.Popen([*COMMAND, "import", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -61,6 +65,14 @@ def test_an_export_that_is_killed_leaves_no_text_in_the_temporary_folder(cli, te
     child.communicate(timeout=60)
     assert child.returncode in {130, -killed}
     assert left_in(temporary) == []
+
+
+def test_without_files_without_a_name_it_is_read_all_the_same(cli, temporary, tmp_path, monkeypatch):
+    monkeypatch.setattr(pipes, "_DESCRIPTORS", tmp_path / "none")
+    assert cli("import", "-", input=EXPORT).stdout.startswith("imported 1 memory")
+    refused = cli("import", "-", input="garbage")
+    assert (refused.exit_code, refused.stderr.startswith("retentive: standard input: ")) == (1, True)
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("origin", ["retentive", "openai"])

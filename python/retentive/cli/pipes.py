@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from typing import IO
 
 OUT = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
-_DESCRIPTORS = Path("/dev/fd")
+_DESCRIPTORS = Path(
+    "/proc/self/fd"
+)  # of Linux, where each opening begins at the start; those of /dev/fd elsewhere do not
 _PREFIX = "retentive-"
 # It ends when its standard input does: when this process has ended, however it did.
 _SWEEP = 'read -r _; rm -rf -- "$1"'
@@ -55,7 +57,7 @@ def _copy(file: str) -> Iterator[Path]:
             _fill(whole, file)
             yield _DESCRIPTORS / str(whole.fileno())
         return
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _swept(folder):
         copy = Path(folder) / "standard-input"
         with copy.open("wb") as whole:
             _fill(whole, file)
@@ -68,7 +70,7 @@ def _fill(whole: IO[bytes], file: str) -> None:
     else:
         with Path(file).open("rb") as pipe:
             shutil.copyfileobj(pipe, whole)
-    whole.seek(0)  # also where the path of a descriptor is the descriptor itself; it flushes
+    whole.flush()
 
 
 @contextmanager
