@@ -207,7 +207,11 @@ def _readable(file: str) -> Iterator[Path]:
         whole = Path(folder) / "standard-input"
         with whole.open("wb") as lines:
             shutil.copyfileobj(sys.stdin.buffer, lines)
-        yield whole
+        try:
+            yield whole
+        except InvalidInputError as error:
+            error.args = (str(error).replace(str(whole), "standard input"),)
+            raise
 
 
 def backup(
