@@ -47,7 +47,7 @@ class Moving:
             How many memories and documents were written.
 
         Raises:
-            InvalidInputError: an argument is wrong, or the file is this or another collection's own, a device or a pipe.
+            InvalidInputError: an argument is wrong; or the file is a collection's own, a device or a pipe.
             OSError: the folder is missing or may not be written.
             FullError: the disk is full; no file is left.
             CorruptError: a row is damaged.
