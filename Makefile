@@ -27,7 +27,7 @@ PYTHON_FILES := $(shell find python -name __pycache__ -prune -o ! -name '*.so' -
 PYTHON_CODE := $(wildcard python scripts examples tests benches)
 TYPED_CODE := python/retentive scripts $(if $(wildcard examples/*.py),examples)
 
-.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench count wheel docs format clean need-rust need-lints
+.PHONY: help demo test lint lint-rust lint-python lint-types lint-dependencies lint-house test-rust test-python soak bench bench-peers count wheel docs format clean need-rust need-lints
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /|/' | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -79,6 +79,10 @@ bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same
 count: $(STAMP)/tools need-rust ## The instructions of the hot paths under callgrind, against the counts kept; ARGS='--keep NOTE' keeps them
 	cargo build --release --locked --package retentive-benches
 	$(PY) scripts/count_instructions.py --programs $(TARGET)/release $(ARGS)
+
+# The peers' environments stay in $(TARGET)/peers.
+bench-peers: $(STAMP)/installed ## retentive beside other libraries, each in its own environment, in turns, 8 minutes; ARGS= goes to the program
+	$(PY) benches/peers/driver.py --environments $(TARGET)/peers $(ARGS)
 
 wheel: $(STAMP)/tools need-rust ## The wheel and the source distribution in dist/, each installed and used in a fresh environment
 	$(PY) -m pip install --quiet --group release

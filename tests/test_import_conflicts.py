@@ -87,6 +87,19 @@ def test_replace_wakes_nothing_that_was_superseded_here(db, tmp_path, key):
         assert target.recall("lives in", user="ann", min_relevance=None).ids == [new]
 
 
+def test_replace_of_a_chain_wakes_no_link_of_a_longer_one(db, tmp_path):
+    first = db.remember("Lives in Berlin", session="s", user="ann")
+    second = db.feedback(first, "corrected", "Lives in Vienna")
+    db.export(tmp_path / "chain.jsonl")
+    third = db.feedback(second, "corrected", "Lives in Porto")
+    assert db.import_(tmp_path / "chain.jsonl", "replace").replaced == 2
+    assert db.recall("lives in", user="ann", min_relevance=None).ids == [third]
+    assert [hit.id for hit in db.history(first)] == [first, second]
+    assert db.verify().ok
+    db.forget(ids=[third])
+    assert db.recall("lives in", user="ann", min_relevance=None).ids == []
+
+
 def test_new_turns_of_a_session_keep_their_numbers_behind_the_old(db, tmp_path):
     ids = [db.remember(f"turn {n}", session="s") for n in range(4)]
     file = tmp_path / "chat.jsonl"

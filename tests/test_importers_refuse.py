@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import json
 import sys
 import types
@@ -67,6 +68,9 @@ SHAPES = {
         {"memory": "x", "metadata": "y"},
         {"memory": "x", "created_at": []},
         {"memory": " "},
+        {"memory": "x", "metadata": {"_vx_kind": 1}},
+        {"memory": "x", "id": "\ud800"},
+        {"memory": "x", "user_id": 5},
         {"memory": "x", "created_at": 10**400},
         {"memory": "x", "expiration_date": -(10**400)},
     ],
@@ -301,6 +305,21 @@ def test_a_bad_row_of_a_json_file_is_named_with_the_file(tmp_path):
     with pytest.raises(InvalidInputError) as raised:
         list(openai_messages(file))
     assert str(raised.value).startswith(f"{file}: messages[1].role is 1")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_an_importer_gives_is_stored(reader):
+    """Whatever `remember_many` would refuse is refused with its place before."""
+    values = ["\ud800", "x" * 2_000, {"_vx_kind": 1}, {"a": float("nan")}, 10**400, " "]
+    for path, value in itertools.product(places(SAMPLES[reader]), values):
+        if not path:
+            continue
+        try:
+            items = list(reader(changed(SAMPLES[reader], path, value)))
+        except InvalidInputError:
+            continue
+        with Collection("log", embedder=HashEmbedder(2)) as db:
+            db.remember_many(items)
 
 
 def test_refusals_and_audio_are_text_and_calls_are_enough():

@@ -227,3 +227,39 @@ def test_judge_sees_the_items_before(memory_db):
     assert shown == [("The office is in Paris", ["The office is in Lyon"])]
     current = {r.text for r in memory_db.recall("where is the office", kinds=("fact",), min_relevance=None)}
     assert current == {"The office is in Paris", "The office is in Rome"}
+
+
+def test_more_than_one_thread_analyses_are_stored_as_one_by_one_would(embedder):
+    items = [
+        {"text": f"item {i} of them", "session": f"s{i % 3}", "user": ("ann", "bo", None)[i % 5 % 3]}
+        for i in range(300)
+    ]
+    for i in range(0, 300, 41):
+        items[i] = {"text": f"the value {i}", "user": "ann", "kind": "fact", "key": f"key {i % 2}"}
+    with Collection("a", embedder=embedder) as many, Collection("b", embedder=embedder) as single:
+        ids = many.remember_many(items)
+        assert seen(many, ids) == seen(single, [single.remember(**item) for item in items])
+        assert many.verify().ok
+
+
+def test_an_id_given_twice_stores_nothing_of_its_transaction(memory_db):
+    items = [{"text": f"text {i}", "id": f"id {i if i != 1_400 else 1_100}"} for i in range(1_500)]
+    with pytest.raises(ConflictError, match="id 1100") as caught:
+        memory_db.remember_many(items)
+    assert caught.value.stored == memory_db.count() == 1_000
+
+
+@pytest.mark.parametrize(
+    "vector", [np.array([1e-30] * 64, np.float32), np.array([3e38] * 64, np.float32), np.arange(64, 0, -1)]
+)
+def test_a_vector_whose_square_says_nothing_is_taken(memory_db, vector):
+    (stored,) = memory_db.get(memory_db.remember_many([{"text": "x", "vector": vector}]), vectors=True)
+    assert np.array_equal(stored.vector, vector.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros(64, np.float32), np.full(64, np.nan, np.float32), np.full(64, np.inf, "f4")]
+)
+def test_a_vector_without_a_direction_is_refused(memory_db, value):
+    with pytest.raises(InvalidInputError, match=r"items\[0\]"):
+        memory_db.remember_many([{"text": "x", "vector": value}])

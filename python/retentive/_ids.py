@@ -19,6 +19,8 @@ class _Ulids:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
+        self._milliseconds = -1
+        self._time = ""  # what `_milliseconds` is written as
 
     def next(self) -> str:
         milliseconds = _clock.now() // 1_000
@@ -28,7 +30,15 @@ class _Ulids:
             if number <= self._last:  # the same millisecond, or the clock was set back
                 number = self._last + 1 + (random & 0xFFFF_FFFF)
             self._last = number
-        return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+            if number >> _RANDOM_BITS != self._milliseconds:
+                self._milliseconds = number >> _RANDOM_BITS
+                self._time = _written(self._milliseconds, 40)
+            return self._time + _written(number, _RANDOM_BITS - 10)
+
+
+def _written(number: int, highest: int) -> str:
+    """Return the bits of `number` below `highest + 10`, two characters for each ten."""
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(highest, -1, -10)])
 
 
 _ulids = _Ulids()

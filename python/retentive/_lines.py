@@ -35,7 +35,12 @@ def speaker(role: str, name: str | None) -> str:
     return shown_name or shown_role or _UNNAMED
 
 
-def _shown(label: str) -> str:
-    shown = _NOT_IN_A_SPEAKER.sub(" ", label)
+def label(key: str) -> str:
+    """Return the key of a fact on one line and without a colon: what stands behind the first colon is the value."""
+    return _NOT_IN_A_SPEAKER.sub(" ", key).strip() or _UNNAMED
+
+
+def _shown(said_by: str) -> str:
+    shown = _NOT_IN_A_SPEAKER.sub(" ", said_by)
     start = next((index for index, char in enumerate(shown) if char.isalnum()), len(shown))
     return shown[start:].rstrip()

@@ -57,7 +57,7 @@ def new_memory(
     name: str | None = None,
 ) -> NewMemory:
     """Return the row of a memory, every field checked; without vectors yet."""
-    kind = kind_of(kind, pinned)
+    kind = TURN if kind is None and pinned is False else kind_of(kind, pinned)
     session = _validate.session(session)
     ts = _times.instant_or("timestamp", timestamp, now)
     days = settings.ttl_of(kind) if ttl_days is None else _times.ttl_days(ttl_days)
@@ -67,7 +67,7 @@ def new_memory(
         "kind": kind,
         "user": None if user is None else _validate.owner(user),
         "session": session,
-        "role": role if role == "user" else _validate.label(role, "role"),
+        "role": _validate.role(role),
         "name": None if name is None else _validate.label(name, "name"),
         "key": None if key is None else key_of(key, kind),
         "turn": None if turn is None else _turn_number(turn, kind, session),

@@ -38,6 +38,7 @@ FIELDS = frozenset(
         "name",
     }
 )
+ITEM_FIELDS = FIELDS | {"check", "vector"}
 
 
 def remember_many(
@@ -80,13 +81,11 @@ def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
     if not isinstance(item, Mapping):
         raise InvalidInputError(f"the item is {_validate.shown(item)}, expected a mapping like {{'text': ...}}")
     fields = dict(item)
-    check, vector = fields.pop("check", None), fields.pop("vector", None)
-    if "text" not in fields or not fields.keys() <= FIELDS:
-        unknown = sorted(map(str, fields.keys() - FIELDS))
+    if "text" not in fields or not fields.keys() <= ITEM_FIELDS:
+        unknown = sorted(map(str, fields.keys() - ITEM_FIELDS))
         got = f"the unknown field {_validate.shown(unknown[0])}" if unknown else "no text"
-        raise InvalidInputError(
-            f"the item has {got}, expected text and of {', '.join(sorted(FIELDS | {'check', 'vector'}))}"
-        )
+        raise InvalidInputError(f"the item has {got}, expected text and of {', '.join(sorted(ITEM_FIELDS))}")
+    check, vector = fields.pop("check", None), fields.pop("vector", None)
     memory = new_memory(settings, _clock.now(), **fields)
     return Item(
         memory, judging.wanted(settings, memory["kind"], check), None if vector is None else given_vector(vector)

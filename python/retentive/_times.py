@@ -38,6 +38,8 @@ def instant(name: str, value: object) -> int:
             f"{name} is {_validate.shown(value)}, expected a datetime or an ISO 8601 string; "
             "for a Unix time pass datetime.fromtimestamp(seconds, timezone.utc)"
         )
+    if value.tzinfo is UTC:
+        return (value - _EPOCH) // _MICROSECOND
     offset = value.utcoffset()  # wall clock and offset apart: near the years 1 and 9999 their difference is no datetime
     wall = (value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
     return wall - (offset // _MICROSECOND if offset is not None else 0)

@@ -23,6 +23,7 @@ MAX_INT = 2**63 - 1
 _COLLECTION_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.\-]{1,100}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SHOWN_CHARACTERS = 60
+_USUAL_ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
 def shown(value: object) -> str:
@@ -130,6 +131,11 @@ def label(value: object, name: str) -> str:
     if checked.isspace() or _CONTROL.search(checked):
         raise InvalidInputError(f"{name} is {shown(checked)}, expected one line with visible characters")
     return checked
+
+
+def role(value: object) -> str:
+    """Return a role."""
+    return value if isinstance(value, str) and value in _USUAL_ROLES else label(value, "role")
 
 
 def memory_id(value: object, name: str = "id") -> str:

@@ -25,6 +25,12 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
     """
     import numpy as np
 
+    if type(value) is np.ndarray and value.dtype == np.float32 and value.ndim == 1:
+        copied: Vector = value.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = copied.dot(copied)
+        if 0 < square < np.inf:  # what this does not tell, as that of an empty one, is looked at below
+            return copied
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:

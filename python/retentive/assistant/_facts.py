@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _validate
 from retentive._errors import NotFoundError
+from retentive._lines import label
 from retentive._remember import normalised_key
 from retentive.assistant._lines import indented
 
@@ -112,4 +113,4 @@ def stored(owner: Owner) -> list[Result]:
 def section(facts: Iterable[Result]) -> str:
     """Return facts under their heading, sorted by key."""
     rows = sorted([(fact.key or "", fact.text) for fact in facts])
-    return "\n".join([HEADING, *[f"- {indented(f'{key}: {value}')}" for key, value in rows]]) if rows else ""
+    return "\n".join([HEADING, *[f"- {label(key)}: {indented(value)}" for key, value in rows]]) if rows else ""

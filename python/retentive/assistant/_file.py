@@ -82,18 +82,48 @@ def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
     """Write a session: whole, or not at all."""
     lines = ",\n".join(["  " + json.dumps(turn, ensure_ascii=False) for turn in turns])
     content = f"[\n{lines}\n]\n" if turns else "[]\n"
-    temporary = path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.tmp")
+    beginning = f".{path.name[:50]}.{hashlib.blake2b(path.name.encode(), digest_size=4).hexdigest()}."
+    _remove_dead(path.parent, beginning)
+    temporary = path.with_name(f"{beginning}{os.urandom(6).hex()}.tmp")
     try:
         with _opened(temporary, path) as file:
+            _lock(file)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+            if os.name != "nt":  # which renames no open file, and removes none: there the lock is not needed
+                temporary.replace(path)
+        if os.name == "nt":
+            temporary.replace(path)
     except BaseException:
         with suppress(FileNotFoundError):
             temporary.unlink()
         raise
     _sync_folder(path.parent)
+
+
+def _lock(file: IO[str] | IO[bytes]) -> bool:
+    """Hold the file until it is closed: nobody else removes it as what a killed process left. False: somebody does."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where an open file cannot be removed
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return os.name == "nt"
+    return True
+
+
+def _remove_dead(folder: Path, beginning: str) -> None:
+    """Remove what killed processes left of a session's file: it may hold what was forgotten since."""
+    for left in folder.iterdir() if folder.is_dir() else ():
+        if left.name.startswith(beginning) and left.name.endswith(".tmp"):
+            with suppress(FileNotFoundError, PermissionError), left.open("rb") as file:
+                if _lock(file):
+                    left.unlink()
 
 
 def _opened(temporary: Path, path: Path) -> IO[str]:

@@ -23,7 +23,7 @@ _LINES = {
 _FACTS = ("context with facts", "10 3 2 3", "diamond")
 _PEER_DASHES = "4 2 1 2"
 _PEER_MARKS = ("cross", "plus", "hollow", "bar")
-_STYLE = "font-family: sans-serif; font-size: 12px"
+STYLE = "font-family: sans-serif; font-size: 12px"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,18 @@ def svg(result: Mapping[str, Any]) -> str | None:
     if not panels:
         return None
     height = HEIGHT * len(panels)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-    ]
+    parts = []
     for index, (name, lines) in enumerate(panels):
-        parts.append(f'<g transform="translate(0 {index * HEIGHT})" style="{_STYLE}">')
+        parts.append(f'<g transform="translate(0 {index * HEIGHT})" style="{STYLE}">')
         parts += _panel(f"{result['dataset']['name']} ({result['dataset']['file']}), {name}", lines)
         parts.append("</g>")
-    return "\n".join([*parts, "</svg>", ""])
+    return document(parts, height)
+
+
+def document(parts: Sequence[str], height: int) -> str:
+    """Return an SVG of the usual width with these elements on white."""
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
+    return "\n".join([start, f'<rect width="{WIDTH}" height="{height}" fill="white"/>', *parts, "</svg>", ""])
 
 
 def _panels(result: Row) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, content, instant, kept, role_of, said, wanted
+from retentive.importers._message import Item, content, instant, kept, placed, role_of, said, wanted
 from retentive.importers._source import Source, identifier, mapping, rows, word
 
 _TEXTS = ("text", "result")  # where a content that has no parts says something
@@ -92,7 +92,7 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
     author = mapping(message.get("author") or {}, f"{place}.author")
     metadata = {"title": title, "model": about.get("model_slug") if about else None, "parts": others}
     at, name = message.get("create_time"), author.get("name")
-    return {
+    found = {
         "text": stored,
         "id": f"{session}:{identifier(message.get('id'), f'{place}.id') or node}",
         "session": session,
@@ -102,3 +102,4 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
         **({"name": name} if name else {}),
         **({} if at is None else {"timestamp": instant(at, f"{place}.create_time")}),
     }
+    return placed(found, place)

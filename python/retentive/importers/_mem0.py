@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _times, _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, instant
+from retentive.importers._message import Item, instant, placed
 from retentive.importers._source import Source, mapping, rows
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         return None
     about = dict(mapping(memory.get("metadata") or {}, f"{place}.metadata"))
     about |= {key: memory[key] for key in _KEPT if memory.get(key) is not None}
-    return {
+    found = {
         "text": text,
         "kind": "fact",
         "check": False,
@@ -68,6 +68,7 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         **({"metadata": about} if about else {}),
         **({} if days is None else {"ttl_days": days}),
     }
+    return placed(found, place)
 
 
 def _days_left(expires: object, at: datetime | str, place: str) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from retentive import _times, _validate
+from retentive import _json, _times, _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._source import mapping, sequence, word
 
@@ -128,7 +128,6 @@ def item(
         raise InvalidInputError(f"{place} has no content, expected a text, a list of parts or null")
     if not stored or stored.isspace():
         return None
-    _validate.utf8_size(stored, f"{place}.content")
     about = dict(metadata or {})
     if made:
         about["tool_calls"] = made
@@ -137,7 +136,7 @@ def item(
     if message.get("tool_call_id"):
         about["tool_call_id"] = message["tool_call_id"]
     name, at = word(message.get("name"), f"{place}.name"), when(message, place)
-    return {
+    made_item = {
         "text": stored,
         "session": session,
         "user": user,
@@ -146,6 +145,27 @@ def item(
         **({"timestamp": at} if at else {}),
         **({"metadata": about} if about else {}),
     }
+    return placed(made_item, place)
+
+
+def placed(found: Item, place: str) -> Item:
+    """Return an item that `remember_many` takes.
+
+    Raises:
+        InvalidInputError: it would be refused there, by its number instead of its place.
+    """
+    try:
+        _validate.text(found["text"])
+        _validate.session(found["session"])
+        _validate.owner(found["user"])
+        _json.metadata_text(found.get("metadata"))
+        if "id" in found:
+            _validate.memory_id(found["id"])
+        for label in {"role", "name"} & found.keys():
+            _validate.label(found[label], label)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{place}: {error}") from error
+    return found
 
 
 def _spoken(message: Mapping[str, Any], place: str) -> str | None:

@@ -2,6 +2,7 @@
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyDictMethods, PyString};
 use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
@@ -170,7 +171,7 @@ impl Extract for engine::NewMemory {
         Ok(Self {
             id: field(from, intern!(from.py(), "id"))?,
             text: field(from, intern!(from.py(), "text"))?,
-            kind: kind(from.py(), &field::<String>(from, intern!(from.py(), "kind"))?)?,
+            kind: kind(from.py(), &field::<PyBackedStr>(from, intern!(from.py(), "kind"))?)?,
             user: field(from, intern!(from.py(), "user"))?,
             session: field(from, intern!(from.py(), "session"))?,
             role: field(from, intern!(from.py(), "role"))?,
@@ -182,7 +183,7 @@ impl Extract for engine::NewMemory {
             metadata: field(from, intern!(from.py(), "metadata"))?,
             vectors: parts(from)?,
             model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
-            judge: judge(field::<Option<String>>(from, intern!(from.py(), "judge"))?.as_deref()),
+            judge: judge(field::<Option<PyBackedStr>>(from, intern!(from.py(), "judge"))?.as_deref()),
             supersedes: field(from, intern!(from.py(), "supersedes"))?,
             replace: field(from, intern!(from.py(), "replace"))?,
         })

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retentive.embedders import models_of
 from retentive.evaluate.measure import judged
+from retentive.evaluate.peers.environments import PeerError, environment, environments_in, execute
 from retentive.evaluate.ways import Answer, Way, as_read
 from retentive.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from retentive.evaluate.conversations import Conversation, Dataset
     from retentive.evaluate.measure import Measured, Outcome
+
+__all__ = ["REQUIREMENTS", "SMALLEST", "Peer", "PeerError", "environments_in", "measure_peer"]
 
 REQUIREMENTS = {
     "chroma": ("chromadb==1.5.9",),
@@ -33,12 +33,7 @@ REQUIREMENTS = {
 SMALLEST = 10
 """Tokens a memory has at least, about: how many are asked for, so that a budget can be filled."""
 
-_INSTALL_SECONDS = 1200
 _RUN_SECONDS = 3600
-
-
-class PeerError(Exception):
-    """A peer could not be installed, or failed. The message is its own last words."""
 
 
 @dataclass(slots=True)
@@ -115,17 +110,6 @@ def _outcomes(dataset: Dataset, answer: dict[str, Any], rows: Sequence[Way]) -> 
     return outcomes
 
 
-@contextmanager
-def environments_in(folder: Path | None) -> Iterator[Path]:
-    """Give the folder that environments are kept in: the caller's, or one that is gone afterwards."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="retentive-peers-") as temporary:
-        yield Path(temporary)
-
-
 class _Packer:
     """Turns a peer's ranking of one conversation, whose rows count from `first`, into answers."""
 
@@ -174,31 +158,11 @@ def _write(folder: Path, dataset: Dataset, base: Measured, depth: int) -> None:
 
 
 def _environment(name: str, environments: Path) -> Path:
-    """Return the Python of a peer's environment, made where there is none that was finished."""
-    wanted = "\n".join(REQUIREMENTS[name])
-    folder = environments / f"{name}-python{sys.version_info[0]}.{sys.version_info[1]}"
-    python, finished = folder / "bin" / "python", folder / "finished.txt"
-    if finished.is_file() and finished.read_text(encoding="utf-8") == wanted:
-        return python
-    _execute([sys.executable, "-m", "venv", "--clear", str(folder)], "its environment", _INSTALL_SECONDS)
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy"]
-    _execute([*install, *REQUIREMENTS[name]], "pip install", _INSTALL_SECONDS)
-    finished.write_text(wanted, encoding="utf-8")
-    return python
+    return environment(name, REQUIREMENTS[name], environments)
 
 
 def _run(python: Path, name: str, folder: Path) -> dict[str, Any]:
     adapter = Path(__file__).with_name("adapter.py")
-    _execute([str(python), str(adapter), name.replace("-", "_"), str(folder)], "its adapter", _RUN_SECONDS, cwd=folder)
+    execute([str(python), str(adapter), name.replace("-", "_"), str(folder)], "its adapter", _RUN_SECONDS, cwd=folder)
     answer: dict[str, Any] = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
     return answer
-
-
-def _execute(command: list[str], what: str, seconds: int, cwd: Path | None = None) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, cwd=cwd)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PeerError(f"{what}: {error}") from error
-    if done.returncode != 0:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise PeerError(f"{what} exited with {done.returncode}: {said[-1] if said else 'no message'}")

@@ -1,4 +1,8 @@
 //! `remember`: analysis outside the transaction, then rows, keys, chains and turn numbers in one.
+use std::sync::mpsc;
+use std::vec::IntoIter;
+use std::{iter, mem, thread};
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Engine;
@@ -13,6 +17,9 @@ use crate::rank::language::question::question_share;
 use crate::store::{self, Interrupt, Micros, Model, ReadTx, Scope, Seq, WriteTx};
 use crate::tokens;
 
+/// How many memories are analysed at a time: fewer are not worth a thread.
+const SLICE: usize = 64;
+
 /// A memory with everything that can be known before the transaction.
 pub(super) struct Prepared {
     pub row: store::NewMemory,
@@ -21,6 +28,13 @@ pub(super) struct Prepared {
     pub supersedes: Vec<String>,
     pub replace: bool,
     pub model_epoch: Option<i64>,
+}
+
+impl Prepared {
+    /// Storing it replaces and supersedes nothing.
+    fn is_plain(&self) -> bool {
+        !self.replace && self.row.key.is_none() && self.supersedes.is_empty() && self.row.cited.is_empty()
+    }
 }
 
 /// A memory in its place.
@@ -32,18 +46,93 @@ pub(super) struct Stored {
 
 impl Engine {
     /// Stores all of `memories` in one transaction. Ids in order; a keyed fact with the value it has already gives the id it has.
-    pub fn remember(&self, memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
-        let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
-        let stored = self.write(interrupt, |tx| {
-            expect_models(tx, prepared.iter().map(|new| new.model_epoch))?;
-            check_vectors(tx, prepared.iter().map(|new| new.row.vectors.as_slice()))?;
-            prepared.iter().map(|new| store_one(tx, new, now)).collect::<Result<Vec<Stored>>>()
+    pub fn remember(&self, mut memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
+        let count = memories.len();
+        let made_for: Vec<Option<i64>> = memories.iter().map(|new| new.model_epoch).collect();
+        let vectors: Vec<Vec<Vector>> = memories.iter_mut().map(|new| mem::take(&mut new.vectors)).collect();
+        let stored = self.prepared(memories, |prepared| {
+            self.write(interrupt, |tx| {
+                expect_models(tx, made_for.iter().copied())?;
+                check_vectors(tx, vectors.iter().map(Vec::as_slice))?;
+                let each = prepared.into_iter().zip(vectors).map(|(mut new, vectors)| {
+                    new.row.vectors = vectors;
+                    new
+                });
+                let stored = store_all(tx, each, now)?;
+                // A panic in the analysis goes on when its thread is joined.
+                if stored.len() == count {
+                    Ok(stored)
+                } else {
+                    Err(Error::invalid("the analysis of the texts broke off"))
+                }
+            })
         })?;
         if stored.iter().any(|one| one.erased) {
             self.scrub();
         }
         Ok(stored.into_iter().map(|one| one.id).collect())
     }
+
+    /// Hands on what becomes of `memories`, in order. Many are analysed in a thread of its own while the first are stored.
+    fn prepared<T>(&self, memories: Vec<NewMemory>, store: impl FnOnce(Slices) -> Result<T>) -> Result<T> {
+        let (sender, rest) = mpsc::channel();
+        let mut memories = memories.into_iter();
+        let slice = |memories: &mut IntoIter<NewMemory>| -> Vec<Prepared> {
+            memories.take(SLICE).map(|new| prepare(&self.analyzer, new)).collect()
+        };
+        let slices = Slices { slice: slice(&mut memories).into_iter(), rest };
+        if memories.len() == 0 {
+            drop(sender);
+            return store(slices);
+        }
+        thread::scope(|scope| {
+            let analyse = move || while memories.len() > 0 && sender.send(slice(&mut memories)).is_ok() {};
+            thread::Builder::new().spawn_scoped(scope, analyse).map_err(|error| self.store.no_thread(&error))?;
+            store(slices)
+        })
+    }
+}
+
+/// Memories as their analysis is done.
+struct Slices {
+    slice: IntoIter<Prepared>,
+    rest: mpsc::Receiver<Vec<Prepared>>,
+}
+
+impl Iterator for Slices {
+    type Item = Prepared;
+
+    fn next(&mut self) -> Option<Prepared> {
+        self.slice.next().or_else(|| {
+            self.slice = self.rest.recv().ok()?.into_iter();
+            self.slice.next()
+        })
+    }
+}
+
+/// Stores memories in order: those that need nothing but their scope in one go.
+fn store_all(tx: &WriteTx, memories: impl Iterator<Item = Prepared>, now: Micros) -> Result<Vec<Stored>> {
+    let mut memories = memories.peekable();
+    let mut stored = Vec::new();
+    while let Some(first) = memories.peek() {
+        if first.is_plain() {
+            fill(tx, iter::from_fn(|| memories.next_if(Prepared::is_plain)), now, &mut stored)?;
+        } else if let Some(new) = memories.next() {
+            stored.push(store_one(tx, &new, now)?);
+        }
+    }
+    Ok(stored)
+}
+
+fn fill(tx: &WriteTx, memories: impl Iterator<Item = Prepared>, now: Micros, stored: &mut Vec<Stored>) -> Result<()> {
+    tx.fill(|filling| {
+        for new in memories {
+            let inserted = filling.insert(new.user.as_deref(), new.session.as_deref(), &new.row);
+            inserted.map_err(|error| in_use(tx, &new.row.id, now, error))?;
+            stored.push(Stored { id: new.row.id, erased: false });
+        }
+        Ok(())
+    })
 }
 
 /// Analysis, estimate and counts, of the text as it is indexed: with the speaker's name where there is one. Marks are of its own words.

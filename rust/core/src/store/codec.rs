@@ -2,6 +2,7 @@
 //! not even a fingerprint of what was in it.
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::rows::NewMemory;
 use crate::model::{Marks, Period};
 
 /// Bytes of the checksum in front of each blob.
@@ -65,7 +66,8 @@ pub(super) fn sum_numbers<const N: usize>(numbers: &[Option<i64>; N]) -> i64 {
 }
 
 pub(super) fn encode_head(head: &HeadRef<'_>, seq: i64) -> Vec<u8> {
-    let mut out = vec![0; SUM];
+    let mut out = Vec::with_capacity(SUM + 64 + head.id.len() + 10 * head.terms.len());
+    out.resize(SUM, 0);
     let flag = |value: Option<&str>, bit: u8| if value.is_some() { bit } else { 0 };
     out.push(flag(head.role, ROLE) | flag(head.name, NAME) | flag(head.key, KEY));
     for text in [Some(head.id), head.role, head.name, head.key].into_iter().flatten() {
@@ -134,6 +136,22 @@ pub(super) fn decode_id(blob: &[u8], seq: i64) -> Option<String> {
     let mut input = Input(open(blob, seq as u64)?);
     input.byte()?;
     input.text().map(str::to_owned)
+}
+
+/// Head and body of a memory's content.
+pub(super) fn encode_content(new: &NewMemory, seq: i64) -> (Vec<u8>, Vec<u8>) {
+    let head = HeadRef {
+        id: &new.id,
+        role: new.role.as_deref(),
+        name: new.name.as_deref(),
+        key: new.key.as_deref(),
+        consolidated_from: &new.consolidated_from,
+        terms: &new.terms,
+        marks: &new.marks,
+    };
+    let head = encode_head(&head, seq);
+    let body = encode_body(new.metadata.as_deref(), &new.text, &head);
+    (head, body)
 }
 
 /// `head` is the sealed head blob: the body's checksum covers the head's, so that the two cannot be mixed up.

@@ -1,7 +1,7 @@
 //! The row of `memory`: all numbers, read and written as a whole so that its checksum always covers it.
 use std::ops::Range;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Statement};
 
 use super::codec::sum_numbers;
 use super::rows::{Head, Seq};
@@ -15,6 +15,9 @@ macro_rules! columns {
     };
 }
 pub(super) use columns;
+
+pub(super) const INSERT: &str = "INSERT INTO memory VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+                                 ?17, ?18, ?19, ?20, ?21, ?22)";
 
 /// How many columns [`columns!`] names: what a join adds starts here.
 pub(super) const WIDTH: usize = 22;
@@ -112,9 +115,11 @@ impl Entry {
     }
 
     pub(super) fn insert(&self, sql: &Connection) -> rusqlite::Result<()> {
-        let mut statement = sql.prepare_cached(
-            "INSERT INTO memory VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
-        )?;
+        self.insert_by(&mut *sql.prepare_cached(INSERT)?)
+    }
+
+    /// `statement`: [`INSERT`].
+    pub(super) fn insert_by(&self, statement: &mut Statement<'_>) -> rusqlite::Result<()> {
         for (index, number) in self.numbers().into_iter().chain([Some(self.sum())]).enumerate() {
             statement.raw_bind_parameter(index + 1, number)?;
         }

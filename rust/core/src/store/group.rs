@@ -61,22 +61,6 @@ struct Group {
 pub(super) struct Writer {
     pub conn: Option<Conn>,
     group: Option<Group>,
-    /// The last checkpoint that was tried.
-    pub scrubbing: Option<Tried>,
-}
-
-/// An attempt at something that may have to be repeated.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tried {
-    pub ended: Instant,
-    pub took: Duration,
-}
-
-impl Tried {
-    /// Another one may follow, if at most one part of the time in `share` is to go into them.
-    pub(super) fn is_over(self, share: u32) -> bool {
-        self.ended.elapsed() >= self.took * share.saturating_sub(1)
-    }
 }
 
 /// A job's answer, or the panic it ended in.

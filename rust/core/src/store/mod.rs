@@ -10,6 +10,7 @@ mod entry;
 mod erase;
 mod export;
 mod fault;
+mod filling;
 mod group;
 mod identity;
 mod incoming;
@@ -38,6 +39,7 @@ use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
 pub use export::{Successor, Unused};
+pub use filling::Filling;
 pub use outfile::Outfile;
 pub use patience::Interrupt;
 pub use read::ReadTx;
@@ -195,6 +197,11 @@ impl Store {
     pub fn compact(&self, interrupt: Interrupt<'_>) -> Result<u64> {
         let _inside = gate::enter();
         aside::aside(interrupt, |stop| self.shared.compact(stop))
+    }
+
+    /// What it means for a write that the system starts no thread.
+    pub fn no_thread(&self, error: &std::io::Error) -> Error {
+        fault::io(&self.shared.path, error.raw_os_error().unwrap_or(libc::EAGAIN))
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.

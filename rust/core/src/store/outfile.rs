@@ -14,8 +14,10 @@ const MOST_TRIES: usize = 1_000;
 
 pub(super) const BUFFER: usize = 1 << 18;
 
-/// A new file that only its owner may read, in the folder of `target`.
+/// A new file that only its owner may read, in the folder of `target`. Locked while it is open, which tells it from one that a kill
+/// left behind; those are removed first.
 pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, File)> {
+    remove_dead(target, ending);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
@@ -26,12 +28,38 @@ pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, Fil
         name.push(format!(".{}-{number}.{ending}", std::process::id()));
         let name = PathBuf::from(name);
         match options.open(&name) {
-            Ok(file) => return Ok((name, file)),
+            Ok(file) => {
+                // Some file systems have no locks; what is left there stays.
+                let _ = file.try_lock();
+                return Ok((name, file));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(os_error(target, &error)),
         }
     }
     Err(fault::io(target, libc::EEXIST))
+}
+
+/// Removes what killed processes left of this target: nobody holds its lock. What cannot be looked at or removed stays.
+fn remove_dead(target: &Path, ending: &str) {
+    let Some((folder, name)) = target.parent().zip(target.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let prefix = format!("{}.", name.to_string_lossy());
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let found = entry.file_name();
+        let numbers =
+            found.to_str().and_then(|found| found.strip_prefix(&prefix)?.strip_suffix(ending)?.strip_suffix('.'));
+        let ours = numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(process, number)| {
+            [process, number].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        if ours
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Its part is deleted where it is dropped before [`keep`](Self::keep). Only its owner may read it.
@@ -40,6 +68,8 @@ pub struct Outfile {
     part: PathBuf,
     target: PathBuf,
     file: Option<BufWriter<File>>,
+    /// Holds the lock while somebody else writes.
+    held: Option<File>,
     kept: bool,
 }
 
@@ -50,7 +80,7 @@ impl Outfile {
         }
         let (part, file) = create_beside(target, "part")?;
         let file = Some(BufWriter::with_capacity(BUFFER, file));
-        Ok(Self { part, target: target.to_path_buf(), file, kept: false })
+        Ok(Self { part, target: target.to_path_buf(), file, held: None, kept: false })
     }
 
     /// Where it is until it is kept.
@@ -66,7 +96,7 @@ impl Outfile {
 
     /// Lets go of the file, for somebody else to write it.
     pub(super) fn let_go(&mut self) {
-        self.file = None;
+        self.held = self.file.take().and_then(|file| file.into_inner().ok());
     }
 
     /// Puts it in its place, with its bytes on the disk.

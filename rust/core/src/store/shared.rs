@@ -1,12 +1,12 @@
 //! What the handles and the fork gate share: one writer, a pool of readers, and how both are let go.
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
 use super::fault::{self, At};
-use super::group::{Ran, Tried, Writer, run};
+use super::group::{Ran, Writer, run};
 use super::open::{expect_language, refuse_unseen_commits};
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
@@ -19,8 +19,6 @@ use crate::gate::ForkAware;
 
 /// Idle connections kept for readers.
 const MOST_IDLE: usize = 16;
-/// An erasure that a reader elsewhere holds up is tried again by each call, but at most one part of the time in so many goes into it.
-const SCRUB_SHARE: u32 = 5;
 
 pub(super) struct Shared {
     pub path: PathBuf,
@@ -223,7 +221,7 @@ impl Shared {
 
     fn commit(&self, writer: &mut Writer) -> Result<()> {
         let verdict = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
-        if self.pending.load(Ordering::SeqCst) && writer.scrubbing.is_none_or(|tried| tried.is_over(SCRUB_SHARE)) {
+        if self.pending.load(Ordering::SeqCst) {
             self.scrub_on(writer);
         }
         verdict
@@ -245,21 +243,19 @@ impl Shared {
         }
     }
 
-    /// After a read: what this handle could not scrub before goes with the first call after the reader elsewhere has ended.
+    /// After a read: what this handle could not scrub before goes with the first call after the reader elsewhere has ended. Each call
+    /// tries, since nobody tells of that end: where the log has been copied as far as the reader lets it, a try is 30 microseconds.
     fn scrub_again(&self) {
         if self.pending.load(Ordering::SeqCst)
             && let Some(mut writer) = self.writer.try_lock()
             && !writer.is_open()
-            && writer.scrubbing.is_some_and(|tried| tried.is_over(SCRUB_SHARE))
         {
             self.scrub_on(&mut writer);
         }
     }
 
     fn scrub_on(&self, writer: &mut Writer) {
-        let began = Instant::now();
         let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer));
-        writer.scrubbing = Some(Tried { ended: Instant::now(), took: began.elapsed() });
         self.pending.store(!matches!(done, Ok(true)), Ordering::SeqCst);
     }
 

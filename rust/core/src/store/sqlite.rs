@@ -138,6 +138,12 @@ fn explain(error: Error, path: &Path, access: Access) -> Error {
     }
 }
 
+/// A checkpoint every 16 MB of log: it costs two fsyncs, and writes once what many commits changed.
+const WRITER: &str = "PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=4000;";
+/// Holds the pages above the leaves of a million memories: each row of a session that is scattered over them is below others. And the
+/// rows of twenty sessions that are read in turns: with SQLite's own 2 MB each read takes them from the system again.
+const READER: &str = "PRAGMA cache_size=-16000;";
+
 fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqlite::Result<()> {
     // We wait ourselves, outside the fork gate (rusqlite's own default is five seconds inside SQLite).
     sql.busy_timeout(std::time::Duration::ZERO)?;
@@ -155,9 +161,11 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
          PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; \
          PRAGMA foreign_keys=OFF; PRAGMA journal_size_limit=67108864;"
     ))?;
-    // With SQLite's own 2 MB, twenty sessions read in turns take every page of their rows from the system again.
-    sql.execute_batch("PRAGMA cache_size=-16000;")?;
-    if access == Access::Read { sql.execute_batch("PRAGMA query_only=ON;") } else { Ok(()) }
+    match access {
+        Access::Create | Access::Write | Access::Memory => sql.execute_batch(WRITER),
+        Access::Read => sql.execute_batch(&format!("PRAGMA query_only=ON; {READER}")),
+        Access::ReadOnly | Access::Immutable => sql.execute_batch(READER),
+    }
 }
 
 /// A URI takes every path as it is: `file:x`, `:memory:` and `a?b` are names of files here.

@@ -2,9 +2,12 @@
 use std::cell::Cell;
 use std::ops::Deref;
 
-use super::codec::{self, HeadRef};
+use rusqlite::Statement;
+
+use super::codec;
 use super::entry::Entry;
 use super::fault::{self, At};
+use super::filling::{INSERT_CONTENT, INSERT_VECTOR};
 use super::load::{feedback_sum, vector_seed};
 use super::models::model_seed;
 use super::read::ReadTx;
@@ -143,10 +146,7 @@ impl<'a> WriteTx<'a> {
     /// Stores one memory with everything that belongs to it, and hands out its turn number. An id in use is a conflict.
     pub fn insert(&self, scope: &Scope, new: &NewMemory) -> Result<Inserted> {
         if self.find_entry(&new.id)?.is_some() {
-            return Err(Error::Conflict(format!(
-                "the id {:?} is in use; give another one, or none to have one made",
-                new.id
-            )));
+            return Err(in_use(&new.id));
         }
         self.step(|| self.insert_all(scope, new))
     }
@@ -187,7 +187,7 @@ impl<'a> WriteTx<'a> {
     }
 
     /// The scope may have been emptied, and so lost its names, since the caller got it.
-    fn restore_names(&self, row: &ScopeRow, user: Option<&str>, session: Option<&str>) -> Result<()> {
+    pub(super) fn restore_names(&self, row: &ScopeRow, user: Option<&str>, session: Option<&str>) -> Result<()> {
         if !row.is_empty() {
             return Ok(());
         }
@@ -195,19 +195,9 @@ impl<'a> WriteTx<'a> {
     }
 
     fn insert_content(&self, seq: Seq, new: &NewMemory) -> Result<()> {
-        let head = HeadRef {
-            id: &new.id,
-            role: new.role.as_deref(),
-            name: new.name.as_deref(),
-            key: new.key.as_deref(),
-            consolidated_from: &new.consolidated_from,
-            terms: &new.terms,
-            marks: &new.marks,
-        };
-        let head = codec::encode_head(&head, seq);
-        let body = codec::encode_body(new.metadata.as_deref(), &new.text, &head);
+        let (head, body) = codec::encode_content(new, seq);
         self.sql()
-            .prepare_cached("INSERT INTO content VALUES (?1, ?2, ?3)")
+            .prepare_cached(INSERT_CONTENT)
             .and_then(|mut statement| statement.execute((seq, head, body)))
             .at(self.path())?;
         Ok(())
@@ -222,15 +212,24 @@ impl<'a> WriteTx<'a> {
 
     /// Stores a memory's vectors of these models in one run, model by model.
     pub(super) fn append_vectors(&self, seq: Seq, models: &[i64], vectors: &[Vector]) -> Result<()> {
-        let mut statement =
-            self.sql().prepare_cached("INSERT INTO vector VALUES (?1, ?2, ?3, ?4, ?5)").at(self.path())?;
+        let mut statement = self.sql().prepare_cached(INSERT_VECTOR).at(self.path())?;
+        self.append_vectors_by(&mut statement, seq, models, vectors)
+    }
+
+    pub(super) fn append_vectors_by(
+        &self,
+        statement: &mut Statement<'_>,
+        seq: Seq,
+        models: &[i64],
+        vectors: &[Vector],
+    ) -> Result<()> {
         let mut stored = 0;
         for (slot, model) in models.iter().enumerate() {
             let own = vectors.iter().filter(|vector| vector.slot == slot);
             for (part, vector) in (0_i64..).zip(own) {
                 let data = codec::encode_floats(&vector.values, vector_seed(seq, *model, part));
                 let vid = next(&self.counters.next_vid, self)?;
-                statement.execute((vid, seq, *model, part, data)).at(self.path())?;
+                statement.execute((vid, seq, *model, part, data.as_slice())).at(self.path())?;
                 stored += 1;
             }
         }
@@ -326,7 +325,11 @@ impl<'a> WriteTx<'a> {
     }
 }
 
-fn take_turn(row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
+pub(super) fn in_use(id: &str) -> Error {
+    Error::Conflict(format!("the id {id:?} is in use; give another one, or none to have one made"))
+}
+
+pub(super) fn take_turn(row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
     if new.kind != Kind::Turn {
         return Ok(None);
     }
@@ -338,7 +341,7 @@ fn take_turn(row: &mut ScopeRow, new: &NewMemory) -> Result<Option<i64>> {
     Ok(Some(turn))
 }
 
-fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i64) -> Head {
+pub(super) fn head_of(seq: Seq, row: &ScopeRow, turn: Option<i64>, new: &NewMemory, rev: i64) -> Head {
     Head {
         seq,
         scope: row.id,
