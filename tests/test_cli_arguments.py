@@ -217,3 +217,42 @@ def test_no_arguments_show_the_commands(cli):
     shown = cli()
     assert shown.exit_code == 2
     assert all(f"  {one.name}" in shown.stdout for one in app.registered_commands)
+
+
+def test_pinned_and_another_kind_exclude_each_other(cli, tmp_path):
+    for kind in ("turn", "fact"):
+        refused = cli("remember", "x", "-s", "a", "--pinned", "--kind", kind)
+        assert (refused.exit_code, refused.stderr) == (2, f"retentive: --pinned and --kind {kind} exclude each other\n")
+    assert list(tmp_path.iterdir()) == []
+    assert cli("remember", "x", "-s", "a", "--pinned", "--kind", "pinned").exit_code == 0
+
+
+def test_the_numbers_of_a_history_are_positions(cli):
+    for text in ("zero", "one", "two"):
+        cli("remember", text, "-s", "a", "--id", text)
+    last = cli("feedback", "two", "corrected", "--correction", "three").stdout.strip()
+    cli("feedback", last, "corrected", "--correction", "four")
+    lines = cli("history", "two").stdout.splitlines()
+    assert lines[::2] == ["1. two", "2. three", "3. four"]
+    assert "turn 2" in lines[1]
+
+
+def test_an_error_speaks_of_options(cli):
+    cli("remember", "hello", "-s", "a")
+    cli("export", "out.jsonl")
+    for arguments, says in {
+        ("remember", "x", "-s", "a", "--key", "k"): "with --kind fact or --pinned",
+        ("remember", "x", "-s", "a", "--ttl-days", "-1"): "--ttl-days is -1.0, expected days above 0 or inf",
+        ("remember", "x", "-s", ""): "--session is the empty string",
+        ("remember", "x", "-s", "a", "--time", "soon"): "--time is 'soon'",
+        ("recall", "x", "--limit", "-1"): "--limit is -1",
+        ("recall", "x", "--budget", "-1"): "--budget is -1",
+        ("recall", "x", "--as-of", "soon"): "--as-of is 'soon'",
+        ("forget", "--older-than", "soon"): "--older-than is 'soon'",
+        ("import", "out.jsonl"): "Give --on-conflict skip to keep what is here, or --on-conflict replace",
+        ("export", "retentive.db"): "`retentive backup` makes a copy",
+        ("import", "retentive.db"): "a collection is named with --db",
+    }.items():
+        refused = cli(*arguments)
+        assert refused.exit_code in {1, 2}
+        assert says in refused.stderr, (arguments, refused.stderr)

@@ -89,3 +89,17 @@ def test_ctrl_c_ends_it_with_a_sentence(terminal):
     assert chat.end() == 130
     assert chat.text.splitlines()[-1].endswith("retentive: interrupted")
     assert "Traceback" not in chat.text
+
+
+def test_an_option_that_cannot_be_is_refused_before_the_loop_begins(cli, tmp_path):
+    for arguments in (["--session", ""], ["--user", ""], ["--budget", "-5"]):
+        refused = cli("chat", *arguments, "--db", "kept", input="hello\n")
+        assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), arguments
+        assert arguments[0] in refused.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_its_help_says_that_it_is_in_memory(cli):
+    shown = " ".join(cli("chat", "--help").stdout.split())
+    assert "else in memory" in shown
+    assert "else ./retentive.db" not in shown

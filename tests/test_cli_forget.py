@@ -53,6 +53,7 @@ def test_what_is_shown_is_what_goes(cli, told, selection, gone):
     shown = json.loads(cli("forget", *selection, "--dry-run", "--json").stdout)
     assert shown["count"] == sum(shown["kinds"].values()) == len(gone)
     assert {item["id"] for item in shown["newest"]} <= gone
+    assert len(shown["newest"]) == min(len(gone), 5)
     assert left(cli) == ALL
     done = cli("forget", *selection, "--yes", "--json")
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"forgotten": len(gone)})
@@ -113,3 +114,35 @@ def test_expire_deletes_what_is_past_its_time(cli):
     assert json.loads(cli("expire", "--json").stdout) == {"expired": 1}
     nothing = cli("expire")
     assert (nothing.exit_code, nothing.stderr) == (0, "0 expired\n")
+
+
+def test_what_was_superseded_is_shown_before_it_goes(cli):
+    cli("remember", "secret", "-s", "p", "--id", "a")
+    cli("feedback", "a", "corrected", "--correction", "two")
+    cli("remember", "Lyon", "-u", "ann", "-k", "fact", "--key", "office", "--id", "lyon")
+    cli("remember", "Paris", "-u", "ann", "-k", "fact", "--key", "office")
+    for selection, text in (
+        (["-s", "p"], "secret"),
+        (["--superseded"], "secret"),
+        (["--id", "a"], "secret"),
+        (["--all"], "secret"),
+        (["--older-than", "2100-01-01"], "secret"),
+        (["--superseded", "-k", "fact", "-u", "ann"], "Lyon"),
+        (["--superseded", "-k", "fact", "--any-user"], "Lyon"),
+    ):
+        shown = cli("forget", *selection, "--dry-run")
+        assert (shown.exit_code, shown.stdout.count(text)) == (0, 1), selection
+        (newest,) = json.loads(cli("forget", *selection, "--dry-run", "--json").stdout)["newest"]
+        assert newest["text"] == text, selection
+
+
+def test_the_newest_are_shown_whether_superseded_or_not(cli, tmp_path):
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        for day in range(1, 10):
+            db.remember(f"day {day}", session="a", id=f"d{day}", timestamp=f"2026-01-0{day}")
+        for day in (1, 6, 8, 9):
+            db.feedback(f"d{day}", "corrected", correction="no")
+    shown = json.loads(cli("forget", "-s", "a", "--dry-run", "--json").stdout)
+    assert (shown["count"], [item["id"] for item in shown["newest"]]) == (9, ["d9", "d8", "d7", "d6", "d5"])
+    shown = json.loads(cli("forget", "--superseded", "--dry-run", "--json").stdout)
+    assert (shown["count"], [item["id"] for item in shown["newest"]]) == (4, ["d9", "d8", "d6", "d1"])

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from retentive import Collection
+from retentive import Collection, InvalidInputError
 from retentive.embedders import HashEmbedder
 
 
@@ -79,6 +79,42 @@ def test_a_file_that_is_missing_makes_no_collection(cli, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_import_that_is_refused_leaves_no_new_collection(cli, tmp_path):
+    header = json.dumps({"format": "retentive-export", "version": 1})
+    line = json.dumps({"id": "a", "kind": "turn", "text": "x", "ts": "2026-01-01T00:00:00+00:00", "session": "a"})
+    for content in ("garbage", header + "\n{", f"{header}\n{line}\n{line}x\n", header.replace("1", "99")):
+        refused = cli("import", "-", "--db", "fresh", input=content)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1), content
+        assert list(tmp_path.iterdir()) == [], content
+    cli("remember", "kept", "-s", "a", "--db", "fresh")
+    cli("import", "-", "--db", "fresh", input="garbage")
+    assert texts(cli, "--db", "fresh") == ["kept"]
+
+
+def test_a_new_collection_that_somebody_else_opened_meanwhile_is_left(cli, tmp_path, monkeypatch):
+    other = []
+
+    def shared(self, *_, **__):
+        other.append(Collection("fresh", path=tmp_path))
+        raise InvalidInputError("refused")
+
+    monkeypatch.setattr(Collection, "import_", shared)
+    refused = cli("import", "-", "--db", "fresh", input="")
+    assert (refused.exit_code, refused.stderr) == (1, "made fresh.db\nretentive: refused\n")
+    other[0].close()
+    assert (tmp_path / "fresh.db").exists()
+
+
+def test_an_import_that_is_interrupted_leaves_no_new_collection(cli, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Collection, "import_", interrupted)
+    ended = cli("import", "-", "--db", "fresh", input="")
+    assert (ended.exit_code, ended.stderr) == (130, "retentive: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 LOGS = {
     "openai": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}],
     "sharegpt": [{"conversations": [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]}],
@@ -104,6 +140,45 @@ def test_mem0_memories_are_facts_and_importing_twice_is_a_conflict(cli):
     assert (again.exit_code, again.stdout, again.stderr.count("\n")) == (1, "", 1)
 
 
+def test_a_log_is_imported_whole_or_not_at_all(cli, monkeypatch):
+    """More than one transaction: an id that is here, one that comes twice, an embedder that fails."""
+    cli("remember", "here", "-s", "a", "--id", "m1500")
+    memories = [{"id": f"m{number}", "memory": f"memory {number}"} for number in range(2_500)]
+    refused = cli("import", "-", "--from", "mem0", input=json.dumps(memories))
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == 'retentive: the id "m1500" of the log is in use here; nothing was imported\n'
+    twice = json.dumps([*memories[:1_400], memories[7]])
+    assert 'the log has the id "m7" twice' in cli("import", "-", "--from", "mem0", input=twice).stderr
+
+    embed = HashEmbedder.embed_documents
+
+    def failing(self, texts):
+        if "hello 2000" in texts:
+            raise RuntimeError("out of order")
+        return embed(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
+    messages = json.dumps([{"role": "user", "content": f"hello {number}"} for number in range(2_500)])
+    refused = cli("import", "-", "--from", "openai", input=messages)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert texts(cli) == ["here"]
+
+
+def test_documents_that_stop_halfway_are_counted(cli, monkeypatch):
+    embed = HashEmbedder.embed_documents
+
+    def failing(self, texts):
+        if "document 2000" in texts:
+            raise RuntimeError("out of order")
+        return embed(self, texts)
+
+    got = {"ids": [f"d{n}" for n in range(2_500)], "documents": [f"document {n}" for n in range(2_500)]}
+    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
+    refused = cli("import", "-", "--from", "chroma", input=json.dumps(got))
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "2,000 of 2,500 documents were stored" in refused.stderr
+
+
 def test_what_chroma_returned_is_documents(cli):
     got = {"ids": ["d1", "d2"], "documents": ["The export button", "Invoices"], "metadatas": [{"page": 1}, None]}
     assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories\n"
@@ -126,6 +201,12 @@ def test_a_log_that_is_of_another_form_is_one_sentence_and_makes_no_collection(c
         refused = cli("import", "-", "--from", "openai", input=content)
         assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1), content
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_row_of_standard_input_is_named_by_its_line(cli):
+    refused = cli("import", "-", "--from", "openai", input='{"role": "user", "content": "a"}\n{"role": "user"}\n')
+    expected = "retentive: standard input, line 2: the row has no content, expected a text, a list of parts or null\n"
+    assert (refused.exit_code, refused.stderr) == (1, expected)
 
 
 def test_options_that_say_nothing_of_a_format_are_refused(cli):

@@ -81,6 +81,45 @@ def test_ctrl_c_is_one_sentence(many):
     assert (child.returncode, out, error) == (130, b"", b"retentive: interrupted\n")
 
 
+CTRL_C_AT = """
+import os
+import signal
+import sys
+
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+@pytest.mark.parametrize(
+    "module", ["retentive._results", "retentive.memory", "typer", "rich.text", "retentive.cli.chat"]
+)
+@pytest.mark.parametrize("script", [False, True], ids=["module", "script"])
+def test_ctrl_c_at_the_start_is_one_sentence(tmp_path, module, script):
+    (tmp_path / "sitecustomize.py").write_text(CTRL_C_AT.format(module=module))
+    entry = tmp_path / "retentive"
+    entry.write_text("import sys\nsys.path.pop(0)\nfrom retentive.cli import main\nsys.exit(main())\n")
+    command = [sys.executable, str(entry)] if script else COMMAND
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [*command, "turns"], capture_output=True, check=False, timeout=60, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"retentive: interrupted\n")
+
+
+def test_ctrl_c_is_left_alone_where_another_program_imports_the_package():
+    code = "import signal; before = signal.getsignal(2); import retentive; print(signal.getsignal(2) is before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
+    assert done.stdout == "True\n"
+
+
 def test_the_module_is_the_program(many):
     done = finished("turns", "-n", "1", "--json")
     assert (done.returncode, json.loads(done.stdout)["text"], done.stderr) == (0, "note 1999", b"")
@@ -138,3 +177,23 @@ def test_the_entry_point_is_declared():
 
     (script,) = entry_points(group="console_scripts", name="retentive")
     assert script.value == "retentive.cli:main"
+
+
+BEFORE_A_COMMAND = """
+import os
+import signal
+import typer.core
+parsed = typer.core.TyperCommand.make_context
+def interrupted(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    return parsed(*arguments, **options)
+typer.core.TyperGroup.make_context = interrupted
+from retentive.cli import main
+raise SystemExit(main(["turns"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+def test_ctrl_c_before_the_command_begins_is_one_sentence():
+    done = subprocess.run([sys.executable, "-c", BEFORE_A_COMMAND], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"retentive: interrupted\n")

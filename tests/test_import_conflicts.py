@@ -71,6 +71,35 @@ def test_replace_takes_what_is_in_the_file_and_erases_what_was_here(db, tmp_path
     assert b"12345" not in path.read_bytes()
 
 
+@pytest.mark.parametrize("key", [None, "city"])
+def test_replace_wakes_nothing_that_was_superseded_here(db, tmp_path, key):
+    old = db.remember("Lives in Berlin", user="ann", kind="fact", key=key)
+    db.export(tmp_path / "old.jsonl")
+    new = db.feedback(old, "corrected", "Lives in Vienna")
+    for _ in range(2):
+        assert db.import_(tmp_path / "old.jsonl", on_conflict="replace").replaced == 1
+        assert db.recall("lives in", user="ann", min_relevance=None).ids == [new]
+        assert [hit.id for hit in db.facts(user="ann")] == ([new] if key else [])
+        assert db.verify().ok
+    db.export(tmp_path / "both.jsonl")
+    with fresh() as target:
+        target.import_(tmp_path / "both.jsonl")
+        assert target.recall("lives in", user="ann", min_relevance=None).ids == [new]
+
+
+def test_replace_of_a_chain_wakes_no_link_of_a_longer_one(db, tmp_path):
+    first = db.remember("Lives in Berlin", session="s", user="ann")
+    second = db.feedback(first, "corrected", "Lives in Vienna")
+    db.export(tmp_path / "chain.jsonl")
+    third = db.feedback(second, "corrected", "Lives in Porto")
+    assert db.import_(tmp_path / "chain.jsonl", "replace").replaced == 2
+    assert db.recall("lives in", user="ann", min_relevance=None).ids == [third]
+    assert [hit.id for hit in db.history(first)] == [first, second]
+    assert db.verify().ok
+    db.forget(ids=[third])
+    assert db.recall("lives in", user="ann", min_relevance=None).ids == []
+
+
 def test_new_turns_of_a_session_keep_their_numbers_behind_the_old(db, tmp_path):
     ids = [db.remember(f"turn {n}", session="s") for n in range(4)]
     file = tmp_path / "chat.jsonl"
@@ -101,7 +130,7 @@ def test_a_key_with_another_fact_is_a_conflict(db, tmp_path, on_conflict, city):
         source.export(tmp_path / "chat.jsonl")
     with pytest.raises(ConflictError, match='line 2: the key "city"'):
         db.import_(tmp_path / "chat.jsonl")
-    db.import_(tmp_path / "chat.jsonl", on_conflict=on_conflict)
+    db.import_(tmp_path / "chat.jsonl", on_conflict)
     assert db.fact("city", user="ann").text == city
     assert db.verify().ok
 

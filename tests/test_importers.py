@@ -375,6 +375,7 @@ def test_a_folder_of_chroma_is_opened_by_chromadb(tmp_path, monkeypatch):
             opened.append(name)
             return FakeCollection()
 
+    (tmp_path / "chroma.sqlite3").touch()
     monkeypatch.setitem(sys.modules, "chromadb", types.SimpleNamespace(PersistentClient=Client))
     (batch,) = chroma(tmp_path, collection="notes")
     assert batch["ids"] == ["a", "b", "c"]

@@ -12,6 +12,9 @@ Examples:
     "I'd like the report as a PDF"
 """
 
+from retentive import _start  # before what takes long
+
+# isort: split
 from retentive._calibration import Calibration, Distribution
 from retentive._collection import Collection
 from retentive._constants import (
@@ -123,3 +126,5 @@ __all__ = [
     "VersionError",
     "feedback_score",
 ]
+
+_start.give_back()

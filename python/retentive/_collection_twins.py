@@ -179,10 +179,10 @@ class CollectionTwins:
         return await self._engine.pool.call(_blocking(self).export, path, vectors=vectors, progress=progress)
 
     async def aimport_(
-        self, path: str | os.PathLike[str], *, on_conflict: str = "error", progress: Progress | None = None
+        self, path: str | os.PathLike[str], on_conflict: str = "error", *, progress: Progress | None = None
     ) -> ImportReport:
         """Do what `import_` does, without blocking the event loop."""
-        return await self._engine.pool.call(_blocking(self).import_, path, on_conflict=on_conflict, progress=progress)
+        return await self._engine.pool.call(_blocking(self).import_, path, on_conflict, progress=progress)
 
     async def abackup(self, path: str | os.PathLike[str]) -> Path:
         """Do what `backup` does, without blocking the event loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from retentive import _clock, _steps, _validate
@@ -23,7 +24,7 @@ def export(engine: Engine, path: object, vectors: bool, progress: Progress | Non
     _validate.callable_or_none("progress", progress)
     _steps.plain("progress", progress)
     with_vectors = _validate.boolean("vectors", vectors)
-    target = file(path)
+    target = outfile(path)
     _refuse_collection(target)
     written = engine.core.export(target, with_vectors, _clock.now(), progress)
     if progress is not None:
@@ -43,9 +44,9 @@ def _refuse_collection(target: Path) -> None:
 
 def backup(engine: Engine, name: str, path: object) -> Path:
     """Copy the collection's file; see `Collection.backup`."""
-    target = file(path)
+    target = outfile(path)
     if target.is_dir():
-        target = target / f"{name}{SUFFIX}"
+        target = outfile(target / f"{name}{SUFFIX}")
     if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
         raise InvalidInputError(
             f"path is {_validate.shown(str(path))}, expected a file like 'chat.db', which Collection('chat', "
@@ -60,4 +61,35 @@ def file(path: object) -> Path:
     given = _validate.path(path, "path", "the path of a file")
     _validate.utf8_size(str(given), "path")
     absolute = given.absolute()
-    return absolute.resolve() if absolute.is_symlink() else absolute
+    if not absolute.is_symlink():
+        return absolute
+    target = absolute.resolve()
+    return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
+
+
+def outfile(path: object) -> Path:
+    """Return the absolute path of a file to write, which a rename will replace; a folder is left to the caller.
+
+    Raises:
+        InvalidInputError: a device, a pipe or a socket stands there, or at the end of a link there.
+    """
+    target = file(path)
+    given = _validate.path(path, "path", "the path of a file")
+    try:
+        mode = given.stat().st_mode  # of the given path: links like /dev/stdout resolve to a name that is nowhere
+    except OSError:
+        return target  # not there; or what is wrong with it shows when it is written
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InvalidInputError(
+            f"path is {_validate.shown(str(given))}, {_kind(mode)}, expected a regular file or a name that is free: "
+            "the file is written beside its place and renamed; write a file and copy it there"
+        )
+    return target
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device"

@@ -47,7 +47,7 @@ class Moving:
             How many memories and documents were written.
 
         Raises:
-            InvalidInputError: an argument is wrong, or the file is this or another collection's own.
+            InvalidInputError: an argument is wrong; or the file is a collection's own, a device or a pipe.
             OSError: the folder is missing or may not be written.
             FullError: the disk is full; no file is left.
             CorruptError: a row is damaged.
@@ -69,7 +69,7 @@ class Moving:
         return _export.export(self._engine, path, vectors, progress)
 
     def import_(
-        self, path: str | os.PathLike[str], *, on_conflict: str = "error", progress: Progress | None = None
+        self, path: str | os.PathLike[str], on_conflict: str = "error", *, progress: Progress | None = None
     ) -> ImportReport:
         """Store what `export` wrote: all of it, or, where anything is wrong, nothing.
 
@@ -87,7 +87,8 @@ class Moving:
         Args:
             path: the file.
             on_conflict: `"error"`, nothing is imported; `"skip"`, what is here stays; `"replace"`, what is in the file
-                takes its place: under the id it is deleted for good, under a key it is superseded.
+                takes its place: under the id it is deleted for good, under a key it is superseded. What was superseded
+                here stays so.
             progress: called after each 250 memories read with how many, and how many the file says there are; at the
                 end they are equal.
 

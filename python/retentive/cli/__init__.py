@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from retentive import _start
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,8 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        from retentive.cli.program import run
-
+        _start.take_over()
+        try:
+            from retentive.cli.program import run
+        finally:
+            _start.give_back()
         return run(sys.argv[1:] if arguments is None else list(arguments))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
@@ -42,4 +47,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return FAILED
     except KeyboardInterrupt:
+        print("retentive: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from retentive import _validate
 from retentive._collection import Collection
 from retentive._errors import InvalidInputError
 from retentive.cli import options, place, records
@@ -37,11 +38,19 @@ def chat(
     session: Annotated[str, typer.Option("--session", "-s", metavar="NAME", help="The session.")] = "chat",
     user: options.UserOption = None,
     budget: Annotated[int, typer.Option("--budget", "-b", metavar="TOKENS", help="The block's tokens at most.")] = 1500,
-    db: options.Db = None,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db", metavar="FILE", callback=options.named, help="The collection's file; RETENTIVE_DB, else in memory."
+        ),
+    ] = None,
     embedder: options.Embedder = None,
     as_json: options.Json = False,
 ) -> None:
     """Try it: type messages, see the block a model would get."""
+    _validate.named_session(session)
+    _validate.owner(user)
+    _validate.integer("budget", budget)
     if db is None:
         collection = Collection("chat", embedder=place.embedder_of(embedder))
         say("In memory, gone at the end; --db FILE keeps it.")

@@ -6,22 +6,22 @@ import enum
 import json
 import shutil
 import sys
-import tempfile
-from contextlib import contextmanager
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retentive import importers
-from retentive._errors import InvalidInputError
-from retentive.cli import options, place
+from retentive import _ids, importers
+from retentive._errors import ConflictError, InvalidInputError, RetentiveError
+from retentive.cli import options, pipes, place
 from retentive.cli.progress import bar, waiting
 from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
+from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from retentive._collection import Collection
 
@@ -47,6 +47,9 @@ _MESSAGES: dict[Origin, Callable[..., Any]] = {
 _OWN_SESSIONS: dict[Origin, Callable[..., Any]] = {Origin.CHATGPT: importers.chatgpt, Origin.MEM0: importers.mem0}
 
 
+_ASKED = 1_000  # ids asked for at once
+
+
 class OnConflict(enum.StrEnum):
     """What becomes of a memory whose id or key is taken."""
 
@@ -62,9 +65,9 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write everything into a file of JSON Lines."""
-    piped = file == "-"
+    piped = file in pipes.OUT
     if piped and as_json:
-        fail("--json says what was written where, and `-` writes the export itself, expected one of them", USAGE)
+        fail(f"--json says what was written where, and `{file}` writes the export itself, expected one of them", USAGE)
     if piped and sys.stdout.isatty():
         fail("standard output is a terminal, expected a pipe or the name of a file", USAGE)
     with place.opened(db) as collection:
@@ -80,8 +83,7 @@ def export(
 
 
 def _export_to_pipe(collection: Collection, *, vectors: bool) -> None:
-    with tempfile.TemporaryDirectory(prefix="retentive-") as folder, bar("exporting") as progress:
-        whole = Path(folder) / "export.jsonl"
+    with pipes.passing() as whole, bar("exporting") as progress:
         collection.export(whole, vectors=vectors, progress=progress)
         with whole.open("rb") as lines:
             shutil.copyfileobj(lines, sys.stdout.buffer)
@@ -107,16 +109,16 @@ def import_(
     """Store what `export` wrote, or another program's log."""
     _check_options(origin, on_conflict, session, user, collection_name)
     try:
-        with _readable(file) as path:
+        with pipes.readable(file) as path:
             if origin is Origin.RETENTIVE:
-                with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
+                with place.filled(db, embedder) as collection, bar("importing") as progress:
                     report = asdict(collection.import_(path, on_conflict=on_conflict.value, progress=progress))
             elif origin is Origin.CHROMA:
                 report = _documents(path, collection_name, db, embedder)
             else:
                 report = _log(origin, path, session, user, db, embedder)
     except InvalidInputError as error:  # of the file, not of an option
-        fail(str(error))
+        fail(in_options(str(error)))
     if as_json:
         print_json(report)
     else:
@@ -141,22 +143,48 @@ def _log(
     origin: Origin, path: Path, session: str | None, user: str | None, db: str | None, embedder: str | None
 ) -> dict[str, int]:
     named = {} if session is None else {"session": session}
-    items = list((_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named))
-    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
-        return {"imported": len(collection.remember_many(items, progress=progress))}
+    items = [{"id": _ids.memory_id(), **item} for item in (_MESSAGES | _OWN_SESSIONS)[origin](path, user=user, **named)]
+    with place.filled(db, embedder) as collection, bar("importing") as progress:
+        _refuse_taken(collection, [item["id"] for item in items])
+        try:
+            return {"imported": len(collection.remember_many(items, progress=progress))}
+        except BaseException as error:
+            # Of many transactions some may be done: all of a log or nothing.
+            stored = getattr(error, "stored", 0)
+            collection.delete([item["id"] for item in items[:stored]])
+            raise
+
+
+def _refuse_taken(collection: Collection, ids: list[str]) -> None:
+    """Refuse ids that are here already, or come twice, before anything is stored."""
+    twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise ConflictError(f"the log has the id {json.dumps(twice, ensure_ascii=False)} twice; nothing was imported")
+    for start in range(0, len(ids), _ASKED):
+        here = collection.get(ids[start : start + _ASKED])
+        if here:
+            name = json.dumps(here[0].id, ensure_ascii=False)
+            raise ConflictError(f"the id {name} of the log is in use here; nothing was imported")
 
 
 def _documents(path: Path, name: str | None, db: str | None, embedder: str | None) -> dict[str, int]:
     batches = importers.chroma(_got(path) if path.is_file() else path, collection=name)
-    first = next(batches, None)
-    count = 0
-    with place.opened_or_made(db, embedder) as collection, bar("importing") as progress:
-        while first is not None:
-            count += len(collection.add(**first))
-            if progress is not None:
-                progress(count, None)
-            first = next(batches, None)
-    return {"imported": count}
+    texts: list[str] = []
+    ids: list[str] = []
+    metadata: list[Any] = []
+    for batch in batches:  # all of them are read before anything is stored
+        texts += batch["texts"]
+        ids += batch["ids"]
+        metadata += batch["metadata"] or [None] * len(batch["ids"])
+    with place.filled(db, embedder) as collection, bar("importing") as progress:
+        try:
+            return {"imported": len(collection.add(texts, metadata, ids, progress=progress))}
+        except RetentiveError as error:
+            stored = getattr(error, "stored", 0)
+            if not stored:
+                raise
+            count = f"{stored:,} of {len(ids):,} documents were stored"
+            fail(f"{in_options(str(error))}; {count}: import them again, which replaces them")
 
 
 def _got(path: Path) -> Any:
@@ -165,20 +193,6 @@ def _got(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         fail(f"what was to be read is no JSON: {error}")
-
-
-@contextmanager
-def _readable(file: str) -> Iterator[Path]:
-    """Give the file, or one with what comes in on standard input; a file that is missing is an error here."""
-    if file != "-":
-        Path(file).stat()
-        yield Path(file)
-        return
-    with tempfile.TemporaryDirectory(prefix="retentive-") as folder:
-        whole = Path(folder) / "standard-input"
-        with whole.open("wb") as lines:
-            shutil.copyfileobj(sys.stdin.buffer, lines)
-        yield whole
 
 
 def backup(

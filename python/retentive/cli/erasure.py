@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retentive._collection import Collection
-    from retentive._results import Result
+    from retentive._results import Result, Results
 
 SHOWN = 5
+MOST_READ = 1_000
+NO_WORDS = "?"
 _PLURALS = {"turn": "turns", "fact": "facts", "document": "documents"}
 
 
@@ -65,17 +67,37 @@ class Selection(NamedTuple):
             kind: collection.count({**conditions, K_KIND: kind}, session=self.session, user=self.user)
             for kind in dict.fromkeys(self.kinds)
         }
-        newest = collection.search(
-            limit=SHOWN,
-            filter={**conditions, K_KIND: {"$in": list(self.kinds)}},
-            session=self.session,
+        newest = [] if self.superseded else list(self._current(collection, conditions))
+        newest += self._superseded(collection, conditions)
+        newest.sort(key=lambda result: result.timestamp, reverse=True)  # those of one time stay newest first
+        return Found({kind: count for kind, count in counts.items() if count}, newest[:SHOWN])
+
+    def _current(self, collection: Collection, conditions: dict[str, Any]) -> Results:
+        chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}}
+        return collection.search(limit=SHOWN, filter=chosen, session=self.session, user=self.user)
+
+    def _superseded(self, collection: Collection, conditions: dict[str, Any]) -> Sequence[Result]:
+        """Return the newest that were superseded, which `search` does not find: recalled by nothing but their age."""
+        chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}, K_SUPERSEDED_BY: {"$exists": True}}
+        count = collection.count(chosen, session=self.session, user=self.user)
+        if not count:
+            return []
+        found = collection.recall(
+            NO_WORDS,
+            self.session,
+            min(count, MOST_READ),
+            kinds=self.kinds,
+            include_superseded=True,
+            mode="lexical",
             user=self.user,
+            filter=chosen,
+            min_relevance=None,
         )
-        return Found({kind: count for kind, count in counts.items() if count}, list(newest))
+        return sorted(found, key=lambda result: result.timestamp, reverse=True)[:SHOWN]
 
 
 class Found(NamedTuple):
-    """What would go: how many of each kind, and the newest that are not superseded."""
+    """What would go: how many of each kind, and the newest of them."""
 
     counts: dict[str, int]
     newest: list[Result]

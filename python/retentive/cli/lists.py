@@ -71,15 +71,15 @@ def history(
 ) -> None:
     """Show a memory and its corrections, oldest first."""
     with place.opened(db) as collection:
-        _print(collection.history(id), as_json=as_json)
+        _print(collection.history(id), as_json=as_json, counted=True)
 
 
-def _print(results: Iterable[Result], *, as_json: bool) -> None:
+def _print(results: Iterable[Result], *, as_json: bool, counted: bool = False) -> None:
     if as_json:
         for result in results:
             print_json(records.of_result(result))
     else:
-        print_results(results)
+        print_results(results, counted=counted)
 
 
 def _of(session: str | None, user: str | None) -> str:

@@ -25,7 +25,7 @@ def remember(
     user: options.UserOption = None,
     role: Annotated[str, typer.Option("--role", "-r", metavar="ROLE", help="Who said it.")] = "user",
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The speaker's name.")] = None,
-    kind: Annotated[options.Kind, typer.Option("--kind", "-k", help="What it is.")] = options.Kind.TURN,
+    kind: Annotated[options.Kind | None, typer.Option("--kind", "-k", help="What it is, a turn without it.")] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="The same as --kind pinned: always in the context.")] = False,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Of a fact: its new value replaces.")] = None,
     timestamp: Annotated[str | None, typer.Option("--time", metavar="TIME", help="When it was said; ISO 8601.")] = None,
@@ -40,14 +40,14 @@ def remember(
     """Store a memory and print its id; the collection is made if it is not there."""
     if lines and id is not None:
         fail("--id names one memory and --lines stores many, expected one of them", USAGE)
-    if pinned and kind is options.Kind.FACT:
-        fail("--pinned and --kind fact exclude each other", USAGE)
+    if pinned and kind not in {None, options.Kind.PINNED}:
+        fail(f"--pinned and --kind {kind} exclude each other", USAGE)
     fields: dict[str, Any] = {
         "session": session,
         "user": user,
         "role": role,
         "name": name,
-        "kind": "pinned" if pinned else kind.value,
+        "kind": "pinned" if pinned else (kind or options.Kind.TURN).value,
         "key": key,
         "timestamp": timestamp,
         "ttl_days": ttl_days,

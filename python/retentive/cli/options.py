@@ -12,7 +12,7 @@ from retentive._constants import ANY, KINDS, OUTCOMES, User
 from retentive.cli.terminal import USAGE, fail
 
 
-def _named(context: typer.Context, value: str | None) -> str | None:
+def named(context: typer.Context, value: str | None) -> str | None:
     """Return the command's own `--db`, or the one before the command, or the environment's."""
     return context.obj if value is None else value
 
@@ -20,7 +20,7 @@ def _named(context: typer.Context, value: str | None) -> str | None:
 Db = Annotated[
     str | None,
     typer.Option(
-        "--db", metavar="FILE", callback=_named, help="The collection's file; RETENTIVE_DB, else ./retentive.db."
+        "--db", metavar="FILE", callback=named, help="The collection's file; RETENTIVE_DB, else ./retentive.db."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

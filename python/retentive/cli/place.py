@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from retentive import _validate
 from retentive._collection import Collection
-from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
+from retentive._export import COMPANIONS
 from retentive.cli.terminal import USAGE, fail, say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from retentive.embedders import Embedder, EmbedderPair
 
 DEFAULT = "retentive.db"
@@ -88,6 +92,40 @@ def opened_or_made(db: str | None, embedder: str | None) -> Collection:
     collection = Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
     say(f"made {found.file}")
     return collection
+
+
+@contextmanager
+def filled(db: str | None, embedder: str | None) -> Iterator[Collection]:
+    """Open or make a collection for an import; one that was made is taken away again where nothing came into it."""
+    found = place(db)
+    if found.file.exists():
+        with opened_to_embed(db, embedder) as collection:
+            yield collection
+        return
+    try:
+        with Collection(found.name, path=found.folder, embedder=embedder_of(embedder)) as collection:
+            yield collection
+    except BaseException:
+        if not _removed(found):
+            say(f"made {found.file}")
+        raise
+    say(f"made {found.file}")
+
+
+def _removed(found: Place) -> bool:
+    """Remove a collection that is empty and that nobody else has open; whether it is gone."""
+    if not found.file.exists():
+        return True
+    try:
+        with Collection(found.name, path=found.folder) as collection:
+            empty = collection.stats()["count"] == 0
+    except RetentiveError:  # somebody else's by now; what stopped the import is said
+        return False
+    # Whoever closes a collection last takes these with it.
+    if not empty or any(os.path.lexists(f"{found.file}{suffix}") for suffix in COMPANIONS):
+        return False
+    found.file.unlink()
+    return True
 
 
 def embedder_of(spec: str | None) -> str | Embedder | EmbedderPair:

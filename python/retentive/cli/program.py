@@ -22,6 +22,7 @@ from retentive.cli.terminal import (
     prepare_streams,
     say,
 )
+from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +53,8 @@ class Program(TyperGroup):
             discard_output()
             say(f"retentive: {_system(error)}")
             code = NOTHING
+        if code == INTERRUPTED:  # typer says it so too, where the command has not begun
+            say("retentive: interrupted")
         if code == PIPE_CLOSED:
             discard_output()
         sys.exit(code if isinstance(code, int) else 0)
@@ -74,14 +77,14 @@ def _sentences() -> Iterator[None]:
     except (DimensionError, FingerprintError) as error:
         fail(f"{error}; here the embedder is named with --embedder or RETENTIVE_EMBEDDER")
     except InvalidInputError as error:
-        fail(str(error), USAGE)
+        fail(in_options(str(error)), USAGE)
     except RetentiveError as error:
-        fail(str(error))
+        fail(in_options(str(error)))
     except OSError as error:
         discard_output()
         fail(_system(error))
     except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _usage(error: Exception) -> int:

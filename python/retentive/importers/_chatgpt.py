@@ -7,8 +7,8 @@ from typing import Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, content, instant, kept, role_of, said, wanted
-from retentive.importers._source import Source, mapping, rows
+from retentive.importers._message import Item, content, instant, kept, placed, role_of, said, wanted
+from retentive.importers._source import Source, identifier, mapping, rows, word
 
 _TEXTS = ("text", "result")  # where a content that has no parts says something
 _NOT_SAID = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
@@ -37,29 +37,31 @@ def chatgpt(
 
 
 def _items(source: Source, user: str | None) -> Iterator[Item | None]:
-    for index, row in enumerate(rows(source, "conversations")):
-        conversation = mapping(row, f"conversations[{index}]")
-        nodes = mapping(conversation.get("mapping"), f"conversations[{index}].mapping")
-        session = str(conversation.get("conversation_id") or conversation.get("id") or f"chatgpt-{index}")
-        for name, node in _thread(nodes, conversation.get("current_node"), index):
+    for index, (place, row) in enumerate(rows(source, "conversations", "conversations")):
+        conversation = mapping(row, place)
+        nodes = mapping(conversation.get("mapping"), f"{place}.mapping")
+        current = word(conversation.get("current_node"), f"{place}.current_node")
+        named = (identifier(conversation.get(key), f"{place}.{key}") for key in ("conversation_id", "id"))
+        session = next(filter(None, named), f"chatgpt-{index}")
+        for name, node in _thread(nodes, current, f"{place}.mapping"):
             message = node.get("message")
             if message is not None:
-                place = f"conversations[{index}].mapping[{name!r}].message"
-                yield _item(mapping(message, place), place, name, session, user, conversation.get("title"))
+                at = f"{place}.mapping[{name!r}].message"
+                yield _item(mapping(message, at), at, name, session, user, conversation.get("title"))
 
 
-def _thread(nodes: Mapping[str, Any], current: Any, index: int) -> list[tuple[str, Mapping[str, Any]]]:
+def _thread(nodes: Mapping[str, Any], current: str | None, place: str) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the nodes from the first to the one that was last on the screen."""
     last = current if current in nodes else _latest_leaf(nodes)
     path: list[tuple[str, Mapping[str, Any]]] = []
     seen = set()
     while last is not None and last in nodes:
         if last in seen:
-            raise InvalidInputError(f"conversations[{index}].mapping has a ring of parents at {_validate.shown(last)}")
+            raise InvalidInputError(f"{place} has a ring of parents at {_validate.shown(last)}")
         seen.add(last)
-        node = mapping(nodes[last], f"conversations[{index}].mapping[{last!r}]")
+        node = mapping(nodes[last], f"{place}[{last!r}]")
         path.append((last, node))
-        last = node.get("parent")
+        last = word(node.get("parent"), f"{place}[{last!r}].parent")
     return path[::-1]
 
 
@@ -76,9 +78,11 @@ def _latest_leaf(nodes: Mapping[str, Any]) -> str | None:
 
 def _item(message: Mapping[str, Any], place: str, node: str, session: str, user: str | None, title: Any) -> Item | None:
     about = message.get("metadata") if isinstance(message.get("metadata"), Mapping) else {}
-    body = mapping(message.get("content") or {}, f"{place}.content")
+    if "content" not in message:
+        raise InvalidInputError(f"{place} has no content, expected one with parts or a text")
+    body = mapping(message["content"] or {}, f"{place}.content")
     hidden = bool(about and about.get("is_visually_hidden_from_conversation"))
-    if hidden or body.get("content_type") in _NOT_SAID:
+    if hidden or word(body.get("content_type"), f"{place}.content.content_type") in _NOT_SAID:
         return None
     text, others = content(body.get("parts"), f"{place}.content.parts")
     text = text or next((body[key] for key in _TEXTS if isinstance(body.get(key), str)), "")
@@ -88,9 +92,9 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
     author = mapping(message.get("author") or {}, f"{place}.author")
     metadata = {"title": title, "model": about.get("model_slug") if about else None, "parts": others}
     at, name = message.get("create_time"), author.get("name")
-    return {
+    found = {
         "text": stored,
-        "id": f"{session}:{message.get('id') or node}",
+        "id": f"{session}:{identifier(message.get('id'), f'{place}.id') or node}",
         "session": session,
         "user": user,
         "role": role_of(author.get("role"), {}, f"{place}.author.role"),
@@ -98,3 +102,4 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
         **({"name": name} if name else {}),
         **({} if at is None else {"timestamp": instant(at, f"{place}.create_time")}),
     }
+    return placed(found, place)

@@ -14,6 +14,7 @@ from retentive._vectors import length
 
 Batch = dict[str, Any]
 
+_DATABASE = "chroma.sqlite3"  # of a PersistentClient, in its folder
 BATCH = 1_000  # documents asked for at once
 _WITHOUT_VECTORS = ["documents", "metadatas"]
 _WITH_VECTORS = [*_WITHOUT_VECTORS, "embeddings"]
@@ -33,7 +34,8 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
             without one and search with vectors. False embeds the texts anew.
 
     Raises:
-        InvalidInputError: a document has no text, or this is not what `get` returns.
+        InvalidInputError: a document has no text, this is not what `get` returns, or the folder is not Chroma's or has
+            no such collection.
         ConfigurationError: `chromadb` is not installed.
     """
     _validate.boolean("vectors", vectors)
@@ -49,6 +51,8 @@ def _opened(folder: str | os.PathLike[str], collection: str | None) -> Any:
         raise InvalidInputError("collection is None, expected the name of one in the folder")
     if not Path(folder).is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
+    if not (Path(folder) / _DATABASE).is_file():  # chromadb would make one
+        raise InvalidInputError(f"{os.fspath(folder)} has no {_DATABASE}, expected the folder of a PersistentClient")
     try:
         import chromadb  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -56,7 +60,13 @@ def _opened(folder: str | os.PathLike[str], collection: str | None) -> Any:
             "a folder of Chroma is read by chromadb, which is not installed",
             hint="pip install chromadb, or pass what collection.get(include=[...]) returned there",
         ) from error
-    return chromadb.PersistentClient(path=os.fspath(folder)).get_collection(collection)
+    try:
+        return chromadb.PersistentClient(path=os.fspath(folder)).get_collection(collection)
+    except Exception as error:  # its classes of errors differ from version to version
+        raise InvalidInputError(
+            f"{os.fspath(folder)}: chromadb gives no collection {_validate.shown(collection)} ({error}); expected the "
+            "name of one in the folder, as list_collections() has them"
+        ) from error
 
 
 def _batches(source: Any, vectors: bool) -> Iterator[Batch]:
@@ -88,8 +98,10 @@ def _batch(got: Mapping[str, Any], vectors: bool) -> Batch:
         raise InvalidInputError(
             "source has other ids than get() gives; of query() they are lists of lists: use get() instead"
         )
-    if not isinstance(texts, list) or len(texts) != len(ids):
+    if not isinstance(texts, list):
         raise InvalidInputError("source has no documents, expected get(include=['documents', 'metadatas'])")
+    if len(texts) != len(ids):
+        raise InvalidInputError(f"source has {len(texts)} documents for {len(ids)} ids, expected one an id")
     missing = [name for name, text in zip(ids, texts, strict=True) if not isinstance(text, str) or not text.strip()]
     if missing:
         raise InvalidInputError(

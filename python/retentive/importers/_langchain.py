@@ -9,7 +9,7 @@ from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
 from retentive.importers._openai import as_mapping
-from retentive.importers._source import Source, mapping, rows
+from retentive.importers._source import Source, mapping, rows, sequence
 
 ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 _CLASS_ENDS = ("MessageChunk", "Message")
@@ -43,14 +43,13 @@ def langchain_messages(
 
 
 def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
-    for index, row in enumerate(rows(source, "messages")):
-        place = f"messages[{index}]"
+    for place, row in rows(source, "messages", "messages"):
         kind, fields = _unfolded(mapping(as_mapping(row), place), place)
         if kind in _NOT_SAID:
             continue
         given = fields.get("role") if kind == "chat" else kind
         about = {"message_id": fields["id"]} if isinstance(fields.get("id"), str) else {}
-        message = {**fields, **_legacy_calls(fields)}
+        message = {**_beside(fields), **fields, **_legacy_calls(fields)}
         role = role_of(given, ROLES, f"{place}.type")
         yield item(message, place, role=role, session=session, user=user, metadata=about)
 
@@ -58,9 +57,12 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
 def _unfolded(message: Mapping[str, Any], place: str) -> tuple[str, Mapping[str, Any]]:
     """Return the type of a message, `human` or `ai`, and its fields."""
     if "lc" in message:
-        name = str((message.get("id") or [""])[-1])
-        fields = mapping(message.get("kwargs"), f"{place}.kwargs")
-        return _type_of(name), fields
+        path = sequence(message.get("id"), f"{place}.id")
+        if not path or not isinstance(path[-1], str):
+            raise InvalidInputError(
+                f"{place}.id is {_validate.shown(path)}, expected a path like ['langchain', ..., 'HumanMessage']"
+            )
+        return _type_of(path[-1]), mapping(message.get("kwargs"), f"{place}.kwargs")
     kind = message.get("type")
     if not isinstance(kind, str):
         raise InvalidInputError(
@@ -75,6 +77,12 @@ def _type_of(name: str) -> str:
     """`HumanMessage`, `AIMessageChunk` and `human` are the same."""
     end = next((end for end in _CLASS_ENDS if name.endswith(end)), "")
     return name.removesuffix(end).lower()
+
+
+def _beside(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what providers give beside a content: a refusal, and an audio with its words."""
+    extra = fields.get("additional_kwargs")
+    return {key: extra[key] for key in ("refusal", "audio") if key in extra} if isinstance(extra, Mapping) else {}
 
 
 def _legacy_calls(fields: Mapping[str, Any]) -> dict[str, Any]:

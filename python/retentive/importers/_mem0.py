@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _times, _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, instant
+from retentive.importers._message import Item, instant, placed
 from retentive.importers._source import Source, mapping, rows
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
 
 
 def _items(source: Source, user: str | None) -> Iterator[Item]:
-    for index, row in enumerate(rows(source, *_INSIDE)):
-        place = f"results[{index}]"
+    for place, row in rows(source, "results", *_INSIDE):
         found = _item(mapping(row, place), place, user)
         if found is not None:
             yield found
@@ -49,6 +48,8 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
     text = next((memory[key] for key in _TEXTS if isinstance(memory.get(key), str)), None)
     if text is None:
         raise InvalidInputError(f"{place} has no memory, expected what get_all() of mem0 returns")
+    if not text.strip():
+        raise InvalidInputError(f"{place}.memory is {_validate.shown(text)}, expected a text that says something")
     changed = memory.get("updated_at") or memory.get("created_at")
     at = datetime.fromtimestamp(_clock.now() / 1e6, UTC) if changed is None else instant(changed, f"{place}.updated_at")
     days = _days_left(memory.get("expiration_date"), at, place)
@@ -56,7 +57,7 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         return None
     about = dict(mapping(memory.get("metadata") or {}, f"{place}.metadata"))
     about |= {key: memory[key] for key in _KEPT if memory.get(key) is not None}
-    return {
+    found = {
         "text": text,
         "kind": "fact",
         "check": False,
@@ -67,6 +68,7 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         **({"metadata": about} if about else {}),
         **({} if days is None else {"ttl_days": days}),
     }
+    return placed(found, place)
 
 
 def _days_left(expires: object, at: datetime | str, place: str) -> float | None:

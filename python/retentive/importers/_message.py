@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from retentive import _validate
+from retentive import _json, _times, _validate
 from retentive._errors import InvalidInputError
+from retentive.importers._source import mapping, sequence, word
 
 Item = dict[str, Any]
 
 _TIMES = ("timestamp", "created_at", "create_time", "ts")
-_TEXTS = ("text", "refusal", "thinking")
+_TEXTS = ("text", "refusal", "thinking", "transcript")
+_TEXT_FIELDS = frozenset({"content", "refusal", "audio", "tool_calls", "function_call"})
+_CALLS = frozenset({"tool_use", "tool_call", "function_call"})
 MILLISECONDS = 1e11  # a Unix time from here on is no longer one of seconds: they would be past the year 5138
 
 
@@ -36,7 +38,8 @@ def content(value: object, name: str) -> tuple[str, list[str]]:
     for index, part in enumerate(value):
         text = _part(part, f"{name}[{index}]")
         if text is None:
-            others.append(str(part.get("type", part.get("content_type", "part"))))
+            kind = word(part.get("content_type"), f"{name}[{index}].content_type")
+            others.append(part.get("type") or kind or "part")
         elif text:
             texts.append(text)
     return "\n".join(texts), others
@@ -48,36 +51,37 @@ def _part(part: object, name: str) -> str | None:
         return part
     if not isinstance(part, Mapping):
         raise InvalidInputError(f"{name} is {_validate.shown(part)}, expected a text or an object with a type")
-    kind = part.get("type")
-    if kind in {"tool_use", "tool_call", "function_call"}:
+    kind = word(part.get("type"), f"{name}.type")
+    if kind in _CALLS:
         return ""  # said with the calls
     found = next((part[key] for key in _TEXTS if isinstance(part.get(key), str)), None)
     if found is None and kind == "tool_result":
-        return content(part.get("content"), name)[0]
+        return content(part.get("content"), f"{name}.content")[0]
     return found
 
 
-def calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls of tools that a message makes, each with `name` and `arguments`."""
-    given = [*_list(message.get("tool_calls")), *([message["function_call"]] if message.get("function_call") else [])]
-    given += [part for part in _list(message.get("content")) if _kind(part) in {"tool_use", "tool_call"}]
-    return list({_call_key(call): call for call in map(_call, given)}.values())
+def calls(message: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+    """Return the calls of tools that a message makes, each with `name` and `arguments`; of a content that was read."""
+    made = _calls_of(message.get("tool_calls") or [], f"{place}.tool_calls")
+    if message.get("function_call"):
+        made.append(_call(message["function_call"], f"{place}.function_call"))
+    parts = message.get("content")
+    parts = [parts] if isinstance(parts, Mapping) else [] if parts is None or isinstance(parts, str) else parts
+    for index, part in enumerate(parts):
+        if isinstance(part, Mapping) and part.get("type") in _CALLS:
+            made.append(_call(part, f"{place}.content[{index}]"))
+    return list({_call_key(call): call for call in made}.values())
 
 
-def _list(value: object) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
+def _calls_of(value: object, name: str) -> list[dict[str, Any]]:
+    return [_call(call, f"{name}[{index}]") for index, call in enumerate(sequence(value, name))]
 
 
-def _kind(part: object) -> object:
-    return part.get("type") if isinstance(part, Mapping) else None
-
-
-def _call(call: object) -> dict[str, Any]:
-    if not isinstance(call, Mapping):
-        raise InvalidInputError(f"a call of a tool is {_validate.shown(call)}, expected an object")
+def _call(value: object, name: str) -> dict[str, Any]:
+    call = mapping(value, name)
     function = call["function"] if isinstance(call.get("function"), Mapping) else call
     arguments = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
-    found = {"name": str(function.get("name", "tool")), "arguments": arguments}
+    found = {"name": word(function.get("name"), f"{name}.name") or "tool", "arguments": arguments}
     return found if call.get("id") is None else {"id": call["id"], **found}
 
 
@@ -110,10 +114,18 @@ def item(
     user: str | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Item | None:
-    """Return a message as an item of `remember_many`; None where nothing was said."""
+    """Return a message as an item of `remember_many`; None where nothing was said.
+
+    Raises:
+        InvalidInputError: it has nothing that could say something, or something of a wrong type.
+    """
     text, others = content(message.get("content"), f"{place}.content")
-    made = calls(message)
+    made = calls(message, place)
+    if not text or text.isspace():
+        text = _spoken(message, place) or text
     stored = said(text, others, made)
+    if not stored and not _TEXT_FIELDS & message.keys():
+        raise InvalidInputError(f"{place} has no content, expected a text, a list of parts or null")
     if not stored or stored.isspace():
         return None
     about = dict(metadata or {})
@@ -123,8 +135,8 @@ def item(
         about["parts"] = others
     if message.get("tool_call_id"):
         about["tool_call_id"] = message["tool_call_id"]
-    name, at = message.get("name"), when(message, place)
-    return {
+    name, at = word(message.get("name"), f"{place}.name"), when(message, place)
+    made_item = {
         "text": stored,
         "session": session,
         "user": user,
@@ -133,6 +145,34 @@ def item(
         **({"timestamp": at} if at else {}),
         **({"metadata": about} if about else {}),
     }
+    return placed(made_item, place)
+
+
+def placed(found: Item, place: str) -> Item:
+    """Return an item that `remember_many` takes.
+
+    Raises:
+        InvalidInputError: it would be refused there, by its number instead of its place.
+    """
+    try:
+        _validate.text(found["text"])
+        _validate.session(found["session"])
+        _validate.owner(found["user"])
+        _json.metadata_text(found.get("metadata"))
+        if "id" in found:
+            _validate.memory_id(found["id"])
+        for label in {"role", "name"} & found.keys():
+            _validate.label(found[label], label)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{place}: {error}") from error
+    return found
+
+
+def _spoken(message: Mapping[str, Any], place: str) -> str | None:
+    """Return what stands beside an empty content: a refusal, or the words of an audio."""
+    refusal = word(message.get("refusal"), f"{place}.refusal")
+    audio = mapping(message.get("audio") or {}, f"{place}.audio")
+    return refusal or word(audio.get("transcript"), f"{place}.audio.transcript")
 
 
 def when(message: Mapping[str, Any], place: str) -> datetime | str | None:
@@ -143,14 +183,13 @@ def when(message: Mapping[str, Any], place: str) -> datetime | str | None:
 
 def instant(value: object, name: str) -> datetime | str:
     """Return a time: ISO 8601 as it is, a Unix time as a datetime."""
-    if isinstance(value, str):
+    if isinstance(value, str | datetime):
+        _times.instant(name, value)
         return value
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected ISO 8601 or a Unix time")
-    seconds = value / 1_000 if abs(value) >= MILLISECONDS else value
     try:
+        seconds = value / 1_000 if abs(value) >= MILLISECONDS else value
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError) as error:
         raise InvalidInputError(f"{name} is {_validate.shown(value)}, expected a Unix time of our years") from error

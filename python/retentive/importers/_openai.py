@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
-from retentive.importers._source import Source, loaded, mapping, rows, sequence
+from retentive.importers._source import Source, identifier, loaded, mapping, rows, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 ROLES = {"function": "tool"}
 _CONVERSATION = "messages"
@@ -21,8 +23,10 @@ def openai_messages(
 
     A content of several parts becomes its texts; what it has of other parts stands in the metadata as `parts`, and is
     the text where there is no other, as `[image_url]`. Calls of tools stand in the metadata as `tool_calls`, and are
-    the text of a message without one. A message in which nothing was said is left out. A message may have a time:
-    `timestamp`, `created_at`, `create_time` or `ts`, ISO 8601 or Unix seconds or milliseconds.
+    the text of a message without one. A refusal, and what was said in an audio, are the text where there is no other.
+    A message in which nothing was said (a content that is null or empty) is left out; one without a content is of
+    another form. A message may have a time: `timestamp`, `created_at`, `create_time` or `ts`, ISO 8601 or Unix seconds
+    or milliseconds.
 
     Args:
         source: a list of messages; a dict `{"messages": [...]}`, or many of them, one conversation each (a training
@@ -41,16 +45,15 @@ def openai_messages(
 
 
 def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
-    values = loaded(source)
-    single = isinstance(values, Mapping)
-    for index, row in enumerate(rows(values)):
-        found = mapping(as_mapping(row), f"messages[{index}]")
+    given = loaded(source)
+    for index, (place, row) in enumerate(rows(given, "messages")):
+        found = mapping(as_mapping(row), place)
         if _CONVERSATION in found and "role" not in found:
-            own = session if single else str(found.get("id") or f"{session}-{index}")
-            for place, message in enumerate(sequence(found[_CONVERSATION], f"[{index}].messages")):
-                yield _item(message, f"[{index}].messages[{place}]", own, user)
+            own = session if given.is_object else identifier(found.get("id"), f"{place}.id") or f"{session}-{index}"
+            for number, message in enumerate(sequence(found[_CONVERSATION], f"{place}.messages")):
+                yield _item(message, f"{place}.messages[{number}]", own, user)
         else:
-            yield _item(found, f"messages[{index}]", session, user)
+            yield _item(found, place, session, user)
 
 
 def _item(message: object, place: str, session: str, user: str | None) -> Item | None:

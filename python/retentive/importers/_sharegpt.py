@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive.importers._message import Item, item, kept, role_of, wanted
-from retentive.importers._source import Source, mapping, rows, sequence
+from retentive.importers._source import Source, identifier, mapping, rows, sequence, word
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -47,23 +47,25 @@ def sharegpt(
 
 
 def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
-    for index, row in enumerate(rows(source)):
-        found = mapping(row, f"[{index}]")
+    for index, (place, row) in enumerate(rows(source, "")):
+        found = mapping(row, place)
         key = next((key for key in _TURNS if key in found), None)
         if key is None:
             raise InvalidInputError(
-                f"[{index}] has no conversations, expected {{'conversations': [{{'from', 'value'}}]}}"
+                f"{place} has no conversations, expected {{'conversations': [{{'from', 'value'}}]}}"
             )
-        given = found.get("id")
-        own = f"{session}-{index}" if given is None or given == "" else str(given)
-        if isinstance(found.get("system"), str):
-            yield item({"content": found["system"]}, f"[{index}].system", role="system", session=own, user=user)
-        for place, turn in enumerate(sequence(found[key], f"[{index}].{key}")):
-            yield _item(mapping(turn, f"[{index}].{key}[{place}]"), f"[{index}].{key}[{place}]", own, user)
+        own = identifier(found.get("id"), f"{place}.id") or f"{session}-{index}"
+        system = word(found.get("system"), f"{place}.system")
+        if system is not None:
+            yield item({"content": system}, f"{place}.system", role="system", session=own, user=user)
+        for number, turn in enumerate(sequence(found[key], f"{place}.{key}")):
+            at = f"{place}.{key}[{number}]"
+            yield _item(mapping(turn, at), at, own, user)
 
 
 def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -> Item | None:
     speaker = next((turn[key] for key in _SPEAKERS if key in turn), None)
-    value = next((turn[key] for key in _VALUES if key in turn), None)
+    key = next((key for key in _VALUES if key in turn), None)
+    said = {} if key is None else {"content": turn[key]}
     role = role_of(speaker, ROLES, f"{place}.from")
-    return item({**turn, "content": value}, place, role=role, session=session, user=user)
+    return item({**turn, **said}, place, role=role, session=session, user=user)

@@ -299,6 +299,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
             (Some(there), OnConflict::Error) => return Err(Self::in_use(&staged, &there)),
             (there, _) => there,
         };
+        stay_superseded(&mut staged, old.as_ref());
         let known = tx.scope(staged.user.as_deref(), staged.session.as_deref())?;
         self.number(&mut staged, old.as_ref(), known.as_ref());
         let held = match &staged.row.key {
@@ -442,6 +443,14 @@ impl<'a, 'tx> Import<'a, 'tx> {
             self.tx.set_calibration(model.id, calibration)?;
         }
         Ok(self.counts)
+    }
+}
+
+/// What was superseded here by something the file does not know never comes back to life, also when it is replaced.
+/// Its successor here was stored before what is imported, so that it counts as one that is not known.
+fn stay_superseded(staged: &mut Staged, old: Option<&Head>) {
+    if staged.superseded.is_none() {
+        staged.superseded = old.and_then(|old| old.superseded_at).map(|at| Superseded { by: None, at });
     }
 }
 

@@ -1,0 +1,38 @@
+"""What an error says to a program that calls functions, said to a person who types options."""
+
+from __future__ import annotations
+
+import re
+
+_PHRASES = {
+    'pass kind="fact" or pinned=True': "with --kind fact or --pinned",
+    "or float('inf')": "or inf",
+    'Pass on_conflict="skip"': "Give --on-conflict skip",
+    'or "replace" to have it': "or --on-conflict replace to have it",
+    'or "replace" to take': "or --on-conflict replace to take",
+    "export() writes lines": "`retentive export` writes lines",
+    "call backup() for a copy": "`retentive backup` makes a copy",
+    "that export() wrote": "that `retentive export` wrote",
+    "to open a collection pass its folder to Collection(name, path=folder)": "a collection is named with --db",
+    "for other programs' files see retentive.importers": "other programs' files are read with --from PROGRAM",
+}
+_OPTIONS = {
+    "session": "--session",
+    "user": "--user",
+    "role": "--role",
+    "limit": "--limit",
+    "budget": "--budget",
+    "token_budget": "--budget",
+    "timestamp": "--time",
+    "ttl_days": "--ttl-days",
+    "older_than": "--older-than",
+    "as_of": "--as-of",
+}
+_ARGUMENT = re.compile(rf"({'|'.join(_OPTIONS)})(?= is )")
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence with options in place of Python's arguments and calls, where they are known."""
+    for python, option in _PHRASES.items():
+        sentence = sentence.replace(python, option)
+    return _ARGUMENT.sub(lambda found: _OPTIONS[found[0]], sentence) if _ARGUMENT.match(sentence) else sentence
