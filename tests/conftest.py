@@ -21,6 +21,8 @@ SHARED = Path(os.environ.get("RETENTIVE_SHARED", ROOT.parent / "shared"))
 
 def pytest_configure() -> None:
     """Refuse to test the source tree: what is tested is what users install."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background of a shell, as children would be too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     spec = importlib.util.find_spec("retentive")
     if spec is None or spec.origin is None:
         raise pytest.UsageError("retentive is not installed in this environment; run the tests with `make test-python`")
@@ -218,9 +220,10 @@ class Terminal:
 
     def interrupt(self) -> None:
         """Press Ctrl-C, again each second: nobody hears one between a prompt and the waiting for its answer."""
-        self.process.send_signal(signal.SIGINT)
-        while not select.select([self._master], [], [], 1)[0]:
+        for _ in range(30):
             self.process.send_signal(signal.SIGINT)
+            if select.select([self._master], [], [], 1)[0]:
+                return
 
     def end(self) -> int:
         """Read to the end; return the exit code."""
