@@ -21,7 +21,7 @@ SHARED = Path(os.environ.get("RETENTIVE_SHARED", ROOT.parent / "shared"))
 
 def pytest_configure() -> None:
     """Refuse to test the source tree: what is tested is what users install."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background of a shell, as children would be too
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's background, and children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     spec = importlib.util.find_spec("retentive")
     if spec is None or spec.origin is None:
