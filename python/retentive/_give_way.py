@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # A thread that waits asks for the interpreter only after 5 ms (`sys.setswitchinterval`); a read waits several times.
-LONGEST_HELD_S = 0.0005
+LONGEST_HELD_S = 0.0001
 # Whoever gives up the interpreter and takes it at once has it again before another thread has woken up.
 PAUSE_S = 0.00001
 _SHARED = getattr(sys, "_is_gil_enabled", lambda: True)()  # a free-threaded build has one for each thread

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 /// A thread that waits asks for the interpreter only after 5 ms, and native code does not hear it.
-const LONGEST_HELD: Duration = Duration::from_micros(500);
+const LONGEST_HELD: Duration = Duration::from_micros(100);
 /// Whoever takes the interpreter back at once has it before another thread has woken up.
 const PAUSE: Duration = Duration::from_micros(10);
 
