@@ -164,7 +164,6 @@ tell(len(db.turns("s")), db.verify().problems)
 
 
 @pytest.mark.soak
-@pytest.mark.xfail(strict=False, reason="not solved: of threads that fork at once, one child in about 240 hangs")
 def test_four_threads_fork_at_once_beside_the_static_model_and_two_loops(run, counted):
     """Each child writes, reads, and awaits the twins with threads of its own; the parent's twins go on."""
     told = run(FORKS + FORKING_THREADS, FORKED // 4, seconds=SECONDS)

@@ -1,6 +1,5 @@
 //! Excerpts: the sentences' vectors come from a model in Python, everything else from the core. The model runs where a token
 //! counter does: after the read, with no lock held.
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 use retentive_core::engine::{Engine, QueryTerms};
@@ -9,6 +8,7 @@ use retentive_core::rank::answers::{answers, compared};
 use retentive_core::rank::terms::TermStatistics;
 use retentive_core::vector::quantise::cosine;
 
+use crate::names::name;
 use crate::request::{field, query_terms, rows};
 
 /// How the facade wants long memories excerpted.
@@ -26,11 +26,11 @@ impl<'py> FromPyObject<'_, 'py> for Excerpts<'py> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let from = object.cast::<PyDict>()?;
-        let length: Option<u64> = field(&from, intern!(from.py(), "length"))?;
+        let length: Option<u64> = field(&from, name!(from.py(), "length"))?;
         Ok(Self {
             length: length.map_or(Length::Auto, Length::Tokens),
-            query: field(&from, intern!(from.py(), "query"))?,
-            query_terms: query_terms(&field(&from, intern!(from.py(), "query_terms"))?)?,
+            query: field(&from, name!(from.py(), "query"))?,
+            query_terms: query_terms(&field(&from, name!(from.py(), "query_terms"))?)?,
             model: from.get_item("model")?.filter(|model| !model.is_none()),
         })
     }

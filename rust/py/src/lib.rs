@@ -1,7 +1,7 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
 //! `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
-//! `door` the way through, `courtesy` to other threads, `errors` the way back.
+//! `names` the keys of dictionaries, `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
 mod calibrate;
@@ -12,6 +12,7 @@ mod errors;
 mod excerpt;
 mod memory;
 mod moving;
+mod names;
 mod packing;
 mod repair;
 mod report;

@@ -2,7 +2,6 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine;
@@ -11,6 +10,7 @@ use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Floors, Unused};
 
 use crate::door::{call, call_telling};
+use crate::names::name;
 use crate::request::{Extract, Given, Many, field, models, outcome};
 
 /// Memories of a file that were checked and wait for the others.
@@ -27,14 +27,14 @@ impl Staging {
 
 impl Extract for Restored {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let feedback: Vec<(String, i64)> = field(from, intern!(from.py(), "feedback"))?;
+        let feedback: Vec<(String, i64)> = field(from, name!(from.py(), "feedback"))?;
         let feedback = feedback.into_iter().map(|(name, ts)| Ok((outcome(from.py(), &name)?, ts)));
         Ok(Self {
-            line: field(from, intern!(from.py(), "line"))?,
-            supersedes: field(from, intern!(from.py(), "supersedes"))?,
-            superseded: field(from, intern!(from.py(), "superseded"))?,
-            cited: field(from, intern!(from.py(), "cited"))?,
-            consolidated_from: field(from, intern!(from.py(), "consolidated_from"))?,
+            line: field(from, name!(from.py(), "line"))?,
+            supersedes: field(from, name!(from.py(), "supersedes"))?,
+            superseded: field(from, name!(from.py(), "superseded"))?,
+            cited: field(from, name!(from.py(), "cited"))?,
+            consolidated_from: field(from, name!(from.py(), "consolidated_from"))?,
             feedback: feedback.collect::<PyResult<_>>()?,
         })
     }
@@ -59,14 +59,14 @@ pub struct FileExtras(Extras);
 
 impl Extract for FileExtras {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let unused: Vec<(Option<String>, Option<String>, i64)> = field(from, intern!(from.py(), "unused"))?;
-        let calibration: Option<(Option<f64>, Option<f64>, String)> = field(from, intern!(from.py(), "calibration"))?;
+        let unused: Vec<(Option<String>, Option<String>, i64)> = field(from, name!(from.py(), "unused"))?;
+        let calibration: Option<(Option<f64>, Option<f64>, String)> = field(from, name!(from.py(), "calibration"))?;
         Ok(Self(Extras {
             unused: unused.into_iter().map(|(user, session, next_turn)| Unused { user, session, next_turn }).collect(),
             calibration: calibration
                 .map(|(noise, refusal, report)| Calibration { floors: Floors { noise, refusal }, report }),
-            models: models(field(from, intern!(from.py(), "models"))?)?,
-            with_vectors: field(from, intern!(from.py(), "with_vectors"))?,
+            models: models(field(from, name!(from.py(), "models"))?)?,
+            with_vectors: field(from, name!(from.py(), "with_vectors"))?,
         }))
     }
 }

@@ -1,6 +1,5 @@
 //! Extraction: from the facade's dictionaries (the `TypedDict`s of `_core.pyi`) to the engine's requests.
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyDictMethods, PyString};
@@ -10,6 +9,7 @@ use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
 use crate::courtesy::Courtesy;
 use crate::errors;
+use crate::names::name;
 
 /// A value of the engine that comes from a Python mapping.
 pub trait Extract: Sized {
@@ -86,7 +86,7 @@ pub fn outcome(py: Python<'_>, name: &str) -> PyResult<Outcome> {
 }
 
 fn mode(from: &Bound<'_, PyDict>) -> PyResult<engine::Mode> {
-    parsed(from.py(), engine::Mode::parse(&field::<String>(from, intern!(from.py(), "mode"))?))
+    parsed(from.py(), engine::Mode::parse(&field::<String>(from, name!(from.py(), "mode"))?))
 }
 
 fn judge(verdict: Option<&str>) -> Judge {
@@ -108,7 +108,7 @@ pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
 
 /// The rows of one `[parts, d]` array for each model, in order.
 fn parts(from: &Bound<'_, PyDict>) -> PyResult<Vec<Vector>> {
-    slots(&item(from, intern!(from.py(), "vectors"))?)
+    slots(&item(from, name!(from.py(), "vectors"))?)
 }
 
 fn slots(arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Vector>> {
@@ -169,23 +169,23 @@ pub fn query_terms(object: &Bound<'_, PyAny>) -> PyResult<Option<engine::QueryTe
 impl Extract for engine::NewMemory {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            id: field(from, intern!(from.py(), "id"))?,
-            text: field(from, intern!(from.py(), "text"))?,
-            kind: kind(from.py(), &field::<PyBackedStr>(from, intern!(from.py(), "kind"))?)?,
-            user: field(from, intern!(from.py(), "user"))?,
-            session: field(from, intern!(from.py(), "session"))?,
-            role: field(from, intern!(from.py(), "role"))?,
-            name: field(from, intern!(from.py(), "name"))?,
-            key: field(from, intern!(from.py(), "key"))?,
-            turn: field(from, intern!(from.py(), "turn"))?,
-            ts: field(from, intern!(from.py(), "ts"))?,
-            expires: field(from, intern!(from.py(), "expires"))?,
-            metadata: field(from, intern!(from.py(), "metadata"))?,
+            id: field(from, name!(from.py(), "id"))?,
+            text: field(from, name!(from.py(), "text"))?,
+            kind: kind(from.py(), &field::<PyBackedStr>(from, name!(from.py(), "kind"))?)?,
+            user: field(from, name!(from.py(), "user"))?,
+            session: field(from, name!(from.py(), "session"))?,
+            role: field(from, name!(from.py(), "role"))?,
+            name: field(from, name!(from.py(), "name"))?,
+            key: field(from, name!(from.py(), "key"))?,
+            turn: field(from, name!(from.py(), "turn"))?,
+            ts: field(from, name!(from.py(), "ts"))?,
+            expires: field(from, name!(from.py(), "expires"))?,
+            metadata: field(from, name!(from.py(), "metadata"))?,
             vectors: parts(from)?,
-            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
-            judge: judge(field::<Option<PyBackedStr>>(from, intern!(from.py(), "judge"))?.as_deref()),
-            supersedes: field(from, intern!(from.py(), "supersedes"))?,
-            replace: field(from, intern!(from.py(), "replace"))?,
+            model_epoch: field(from, name!(from.py(), "model_epoch"))?,
+            judge: judge(field::<Option<PyBackedStr>>(from, name!(from.py(), "judge"))?.as_deref()),
+            supersedes: field(from, name!(from.py(), "supersedes"))?,
+            replace: field(from, name!(from.py(), "replace"))?,
         })
     }
 }
@@ -193,15 +193,15 @@ impl Extract for engine::NewMemory {
 impl Extract for engine::Correction {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut expires = Vec::new();
-        for (name, at) in item(from, intern!(from.py(), "expires"))?.cast::<PyDict>()?.iter() {
+        for (name, at) in item(from, name!(from.py(), "expires"))?.cast::<PyDict>()?.iter() {
             expires.push((kind(from.py(), &name.extract::<String>()?)?, at.extract()?));
         }
         Ok(Self {
-            id: field(from, intern!(from.py(), "id"))?,
-            text: field(from, intern!(from.py(), "text"))?,
-            ts: field(from, intern!(from.py(), "ts"))?,
+            id: field(from, name!(from.py(), "id"))?,
+            text: field(from, name!(from.py(), "text"))?,
+            ts: field(from, name!(from.py(), "ts"))?,
             vectors: parts(from)?,
-            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
+            model_epoch: field(from, name!(from.py(), "model_epoch"))?,
             expires,
         })
     }
@@ -209,19 +209,19 @@ impl Extract for engine::Correction {
 
 impl Extract for engine::Settings {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let signals = item(from, intern!(from.py(), "signals"))?;
+        let signals = item(from, name!(from.py(), "signals"))?;
         let signals = signals.cast::<PyDict>()?.iter();
         Ok(Self {
-            half_life_days: field(from, intern!(from.py(), "half_life_days"))?,
-            recency_weight: field(from, intern!(from.py(), "recency_weight"))?,
-            feedback_weight: field(from, intern!(from.py(), "feedback_weight"))?,
-            feedback_half_life_days: field(from, intern!(from.py(), "feedback_half_life_days"))?,
-            sitting_gap_us: field(from, intern!(from.py(), "sitting_gap_us"))?,
-            recall_roles: field(from, intern!(from.py(), "recall_roles"))?,
-            recall_min_words: field(from, intern!(from.py(), "recall_min_words"))?,
-            max_turns: field(from, intern!(from.py(), "max_turns"))?,
+            half_life_days: field(from, name!(from.py(), "half_life_days"))?,
+            recency_weight: field(from, name!(from.py(), "recency_weight"))?,
+            feedback_weight: field(from, name!(from.py(), "feedback_weight"))?,
+            feedback_half_life_days: field(from, name!(from.py(), "feedback_half_life_days"))?,
+            sitting_gap_us: field(from, name!(from.py(), "sitting_gap_us"))?,
+            recall_roles: field(from, name!(from.py(), "recall_roles"))?,
+            recall_min_words: field(from, name!(from.py(), "recall_min_words"))?,
+            max_turns: field(from, name!(from.py(), "max_turns"))?,
             signals: signals.map(|(name, weight)| Ok((name.extract()?, weight.extract()?))).collect::<PyResult<_>>()?,
-            dense_weights: field(from, intern!(from.py(), "dense_weights"))?,
+            dense_weights: field(from, name!(from.py(), "dense_weights"))?,
         })
     }
 }
@@ -229,9 +229,9 @@ impl Extract for engine::Settings {
 impl Extract for engine::Reach {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            user: field(from, intern!(from.py(), "user"))?,
-            any_user: field(from, intern!(from.py(), "any_user"))?,
-            session: field(from, intern!(from.py(), "session"))?,
+            user: field(from, name!(from.py(), "user"))?,
+            any_user: field(from, name!(from.py(), "any_user"))?,
+            session: field(from, name!(from.py(), "session"))?,
         })
     }
 }
@@ -239,25 +239,25 @@ impl Extract for engine::Reach {
 impl Extract for engine::RecallRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            query: field(from, intern!(from.py(), "query"))?,
-            vectors: each(&item(from, intern!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
-            query_terms: each(&item(from, intern!(from.py(), "query_terms"))?, query_terms)?,
-            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
-            reach: nested(from, intern!(from.py(), "reach"))?,
-            limit: field(from, intern!(from.py(), "limit"))?,
-            token_budget: field(from, intern!(from.py(), "token_budget"))?,
-            score_gap: field(from, intern!(from.py(), "score_gap"))?,
-            kinds: kinds(from, intern!(from.py(), "kinds"))?,
-            include_superseded: field(from, intern!(from.py(), "include_superseded"))?,
+            query: field(from, name!(from.py(), "query"))?,
+            vectors: each(&item(from, name!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
+            query_terms: each(&item(from, name!(from.py(), "query_terms"))?, query_terms)?,
+            model_epoch: field(from, name!(from.py(), "model_epoch"))?,
+            reach: nested(from, name!(from.py(), "reach"))?,
+            limit: field(from, name!(from.py(), "limit"))?,
+            token_budget: field(from, name!(from.py(), "token_budget"))?,
+            score_gap: field(from, name!(from.py(), "score_gap"))?,
+            kinds: kinds(from, name!(from.py(), "kinds"))?,
+            include_superseded: field(from, name!(from.py(), "include_superseded"))?,
             mode: mode(from)?,
-            now: field(from, intern!(from.py(), "now"))?,
-            as_of: field(from, intern!(from.py(), "as_of"))?,
-            exclude_ids: field(from, intern!(from.py(), "exclude_ids"))?,
-            filter: field(from, intern!(from.py(), "filter"))?,
-            min_relevance: field(from, intern!(from.py(), "min_relevance"))?,
-            refusal_floor: field(from, intern!(from.py(), "refusal_floor"))?,
-            calibrated: field(from, intern!(from.py(), "calibrated"))?,
-            settings: nested(from, intern!(from.py(), "settings"))?,
+            now: field(from, name!(from.py(), "now"))?,
+            as_of: field(from, name!(from.py(), "as_of"))?,
+            exclude_ids: field(from, name!(from.py(), "exclude_ids"))?,
+            filter: field(from, name!(from.py(), "filter"))?,
+            min_relevance: field(from, name!(from.py(), "min_relevance"))?,
+            refusal_floor: field(from, name!(from.py(), "refusal_floor"))?,
+            calibrated: field(from, name!(from.py(), "calibrated"))?,
+            settings: nested(from, name!(from.py(), "settings"))?,
         })
     }
 }
@@ -265,31 +265,31 @@ impl Extract for engine::RecallRequest {
 impl Extract for engine::SearchRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            query: field(from, intern!(from.py(), "query"))?,
-            vectors: each(&item(from, intern!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
-            model_epoch: field(from, intern!(from.py(), "model_epoch"))?,
-            reach: nested(from, intern!(from.py(), "reach"))?,
-            limit: field(from, intern!(from.py(), "limit"))?,
-            token_budget: field(from, intern!(from.py(), "token_budget"))?,
-            score_gap: field(from, intern!(from.py(), "score_gap"))?,
+            query: field(from, name!(from.py(), "query"))?,
+            vectors: each(&item(from, name!(from.py(), "vectors"))?, vector)?.into_iter().flatten().collect(),
+            model_epoch: field(from, name!(from.py(), "model_epoch"))?,
+            reach: nested(from, name!(from.py(), "reach"))?,
+            limit: field(from, name!(from.py(), "limit"))?,
+            token_budget: field(from, name!(from.py(), "token_budget"))?,
+            score_gap: field(from, name!(from.py(), "score_gap"))?,
             mode: mode(from)?,
-            now: field(from, intern!(from.py(), "now"))?,
-            filter: field(from, intern!(from.py(), "filter"))?,
-            max_distance: field(from, intern!(from.py(), "max_distance"))?,
-            calibrated: field(from, intern!(from.py(), "calibrated"))?,
-            dense_weights: field(from, intern!(from.py(), "dense_weights"))?,
-            explain: field(from, intern!(from.py(), "explain"))?,
+            now: field(from, name!(from.py(), "now"))?,
+            filter: field(from, name!(from.py(), "filter"))?,
+            max_distance: field(from, name!(from.py(), "max_distance"))?,
+            calibrated: field(from, name!(from.py(), "calibrated"))?,
+            dense_weights: field(from, name!(from.py(), "dense_weights"))?,
+            explain: field(from, name!(from.py(), "explain"))?,
         })
     }
 }
 
 impl Extract for engine::Question {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let vector: PyReadonlyArray1<'_, f32> = item(from, intern!(from.py(), "vector"))?.extract()?;
+        let vector: PyReadonlyArray1<'_, f32> = item(from, name!(from.py(), "vector"))?.extract()?;
         Ok(Self {
-            text: field(from, intern!(from.py(), "text"))?,
+            text: field(from, name!(from.py(), "text"))?,
             vector: vector.as_slice()?.to_vec(),
-            own: field(from, intern!(from.py(), "own"))?,
+            own: field(from, name!(from.py(), "own"))?,
         })
     }
 }
@@ -297,9 +297,9 @@ impl Extract for engine::Question {
 impl Extract for engine::ContextRequest {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            recall: nested(from, intern!(from.py(), "recall"))?,
-            recent_session: field(from, intern!(from.py(), "recent_session"))?,
-            recent_turns: field(from, intern!(from.py(), "recent_turns"))?,
+            recall: nested(from, name!(from.py(), "recall"))?,
+            recent_session: field(from, name!(from.py(), "recent_session"))?,
+            recent_turns: field(from, name!(from.py(), "recent_turns"))?,
         })
     }
 }
@@ -307,12 +307,12 @@ impl Extract for engine::ContextRequest {
 impl Extract for engine::Forget {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
-            reach: nested(from, intern!(from.py(), "reach"))?,
-            kinds: kinds(from, intern!(from.py(), "kinds"))?,
-            before: field(from, intern!(from.py(), "before"))?,
-            ids: field(from, intern!(from.py(), "ids"))?,
-            superseded: field(from, intern!(from.py(), "superseded"))?,
-            now: field(from, intern!(from.py(), "now"))?,
+            reach: nested(from, name!(from.py(), "reach"))?,
+            kinds: kinds(from, name!(from.py(), "kinds"))?,
+            before: field(from, name!(from.py(), "before"))?,
+            ids: field(from, name!(from.py(), "ids"))?,
+            superseded: field(from, name!(from.py(), "superseded"))?,
+            now: field(from, name!(from.py(), "now"))?,
         })
     }
 }
