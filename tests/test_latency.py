@@ -84,7 +84,10 @@ def test_other_threads_get_the_interpreter_in_the_middle_of_a_bulk_write(db, whe
 @pytest.mark.parametrize("what", KINDS if SOAK else KINDS[:2])
 @pytest.mark.parametrize("where", ["thread", "process"])
 def test_a_bulk_writer_does_not_slow_a_reader_twofold(beside_writer, tmp_path, what, where, counted):
-    """Against the same work on another collection: the 99th percentile by `RETENTIVE_SOAK=1`, else the 98th of few."""
+    """Against the same work on another collection: the median, and the 99th percentile (the 98th of few in a test run).
+
+    That of a read beside a thread is held to threefold: the two share an interpreter, and take turns of 0.1 ms.
+    """
     percentile, rounds, seconds, tries = (99, 12, 0.6, 3) if SOAK else (98, 3, 0.25, 3)
     told = []
     for number in range(tries):
@@ -94,10 +97,11 @@ def test_a_bulk_writer_does_not_slow_a_reader_twofold(beside_writer, tmp_path, w
         assert work["control"]
         assert work["writer"]
         counted(reads_checked=sum(len(of["writer"]) for of in times.values()))
-        told.append({verb: round(beside_writer.ratio(of, percentile), 2) for verb, of in times.items()})
-        if max(told[-1].values()) < (2 if SOAK else 4):  # of few reads the 98th percentile is a handful
+        median, tail = [max(beside_writer.ratio(of, at) for of in times.values()) for at in (50, percentile)]
+        told.append((round(median, 2), round(tail, 2)))
+        if median < 2 and tail < (2 if where == "process" else 3):
             return
-    pytest.fail(f"beside the writer over beside the control, each try: {told}")
+    pytest.fail(f"beside the writer over beside the control, median and tail, each try: {told}")
 
 
 def test_reads_write_nothing(db, tmp_path):

@@ -36,6 +36,7 @@ __all__ = [
     "cosines",
     "estimate_tokens",
     "feedback_score",
+    "find_arrays",
     "measure",
     "repair",
     "select",
@@ -242,6 +243,7 @@ def repair(copy: str | PathLike[str], into: str | PathLike[str], language: str, 
 def select(
     memories: Sequence[Memory], limit: int | None, token_budget: int | None, counter: Counter | None, once: bool
 ) -> Selection: ...
+def find_arrays() -> None: ...
 def cosines(pairs: Sequence[tuple[_Vector, _Vector]]) -> list[float | None]: ...
 def measure(
     related: Sequence[float], unrelated: Sequence[float], evidence: Sequence[float], made: bool

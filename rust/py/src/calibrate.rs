@@ -1,5 +1,4 @@
 //! Calibration: samples go out, cosines and what they say come back.
-use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine::{self, Sampled};
@@ -7,7 +6,7 @@ use retentive_core::model::Vector;
 use retentive_core::rank::calibrate::{self, Distribution};
 
 use crate::core::matrix;
-use crate::request::rows;
+use crate::request::{rows, vector};
 
 /// One stored text with its vectors.
 pub fn sampled(py: Python<'_>, text: Sampled) -> PyResult<Bound<'_, PyDict>> {
@@ -22,11 +21,11 @@ pub fn sampled(py: Python<'_>, text: Sampled) -> PyResult<Bound<'_, PyDict>> {
 
 /// The exact cosine of each vector with the nearest row of its array; `None` where no row has its dimension.
 #[pyfunction]
-pub fn cosines(pairs: Vec<(PyReadonlyArray1<'_, f32>, Bound<'_, PyArray2<f32>>)>) -> PyResult<Vec<Option<f32>>> {
+pub fn cosines(pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Vec<Option<f32>>> {
     let of_one_model = |values| Vector { slot: 0, values };
-    let best = |(query, vectors): &(PyReadonlyArray1<'_, f32>, Bound<'_, PyArray2<f32>>)| {
+    let best = |(query, vectors): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let vectors: Vec<Vector> = rows(vectors)?.into_iter().map(of_one_model).collect();
-        Ok(engine::best_cosine(0, query.as_slice()?, &vectors))
+        Ok(vector(query)?.and_then(|query| engine::best_cosine(0, &query, &vectors)))
     };
     pairs.iter().map(best).collect()
 }

@@ -9,6 +9,7 @@ use retentive_core::engine::{Engine, ExportRequest, Unembedded, request as engin
 use retentive_core::error::{Error, Result};
 use retentive_core::store::{Calibration, Durability, Floors};
 
+use crate::arrays;
 use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
@@ -437,6 +438,7 @@ fn texts_of(found: Vec<Unembedded>) -> Vec<(i64, String, Option<String>)> {
 }
 
 pub fn matrix<'py>(py: Python<'py>, parts: &[Vec<f32>]) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    arrays::ready(py)?;
     let dimension = parts.first().map_or(0, Vec::len);
     let flat: Vec<f32> = parts.concat();
     flat.to_pyarray(py).reshape([parts.len(), dimension])

@@ -1,9 +1,10 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
 //! `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
-//! `names` the keys of dictionaries, `door` the way through, `courtesy` to other threads, `errors` the way back.
+//! `names` the keys of dictionaries, `arrays` numpy's interface, `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
+mod arrays;
 mod calibrate;
 mod core;
 mod courtesy;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 // Without the interpreter lock it is not shown on a build that PyO3 supports: see docs/operations.md.
 #[pymodule(gil_used = true)]
 mod _core {
+    #[pymodule_export]
+    use crate::arrays::find_arrays;
     #[pymodule_export]
     use crate::calibrate::{cosines, measure};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use retentive_core::engine::request as engine;
 use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
+use crate::arrays;
 use crate::courtesy::Courtesy;
 use crate::errors;
 use crate::names::name;
@@ -102,6 +103,7 @@ pub fn vector(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f32>>> {
     if object.is_none() {
         return Ok(None);
     }
+    arrays::ready(object.py())?;
     let array: PyReadonlyArray1<'_, f32> = object.extract()?;
     Ok(Some(array.as_slice()?.to_vec()))
 }
@@ -134,6 +136,7 @@ fn each<T>(given: &Bound<'_, PyAny>, extract: fn(&Bound<'_, PyAny>) -> PyResult<
 
 /// The rows of an array.
 pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f32>>> {
+    arrays::ready(object.py())?;
     let array: PyReadonlyArray2<'_, f32> = object.extract()?;
     Ok(array.as_array().rows().into_iter().map(|row| row.to_vec()).collect())
 }
@@ -285,6 +288,7 @@ impl Extract for engine::SearchRequest {
 
 impl Extract for engine::Question {
     fn extract(from: &Bound<'_, PyDict>) -> PyResult<Self> {
+        arrays::ready(from.py())?;
         let vector: PyReadonlyArray1<'_, f32> = item(from, name!(from.py(), "vector"))?.extract()?;
         Ok(Self {
             text: field(from, name!(from.py(), "text"))?,
