@@ -1,5 +1,7 @@
-//! What the benchmark programs share: synthetic rows, timing by medians, and the argument `--name value`.
+//! What the benchmark programs share: synthetic rows, the facade's default settings, timing by medians, and the argument `--name value`.
 use std::time::Instant;
+
+use retentive_core::engine::Settings;
 
 /// A small deterministic generator (`SplitMix64`), so that every run measures the same rows.
 #[derive(Debug, Clone)]
@@ -30,6 +32,23 @@ impl Numbers {
 
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.next_u64() as u8).collect()
+    }
+}
+
+/// `ConversationMemory`'s defaults, with the static model's weight.
+#[must_use]
+pub fn settings() -> Settings {
+    Settings {
+        half_life_days: 7.0,
+        recency_weight: 0.5,
+        feedback_weight: 0.25,
+        feedback_half_life_days: 30.0,
+        sitting_gap_us: 3_600_000_000,
+        recall_roles: None,
+        recall_min_words: 1,
+        max_turns: None,
+        signals: Vec::new(),
+        dense_weights: vec![0.5],
     }
 }
 

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use retentive_benches::{Numbers, argument, median_us};
-use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
+use retentive_benches::{Numbers, argument, median_us, settings};
+use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest};
 use retentive_core::model::{Judge, Kind, Vector};
 use retentive_core::store::Durability;
 use rusqlite::Connection;
@@ -74,21 +74,6 @@ impl Bench {
             supersedes: Vec::new(),
             replace: false,
         }
-    }
-}
-
-fn settings() -> Settings {
-    Settings {
-        half_life_days: 7.0,
-        recency_weight: 0.5,
-        feedback_weight: 0.25,
-        feedback_half_life_days: 30.0,
-        sitting_gap_us: 3_600_000_000,
-        recall_roles: None,
-        recall_min_words: 1,
-        max_turns: None,
-        signals: Vec::new(),
-        dense_weights: vec![0.5],
     }
 }
 

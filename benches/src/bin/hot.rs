@@ -6,9 +6,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use retentive_benches::{Numbers, argument};
+use retentive_benches::{Numbers, argument, settings};
 use retentive_core::engine::{
-    BoundModel, ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, SearchRequest, Settings,
+    BoundModel, ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, SearchRequest,
 };
 use retentive_core::model::{Judge, Kind, Vector};
 use retentive_core::store::Durability;
@@ -107,21 +107,6 @@ impl Hot {
 
     fn now(&self) -> i64 {
         START + (self.rows + self.rows / SITTING * 1440) as i64 * MINUTE
-    }
-}
-
-fn settings() -> Settings {
-    Settings {
-        half_life_days: 7.0,
-        recency_weight: 0.5,
-        feedback_weight: 0.25,
-        feedback_half_life_days: 30.0,
-        sitting_gap_us: 3_600_000_000,
-        recall_roles: None,
-        recall_min_words: 1,
-        max_turns: None,
-        signals: Vec::new(),
-        dense_weights: vec![0.5],
     }
 }
 
