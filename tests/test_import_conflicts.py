@@ -94,7 +94,7 @@ def test_replace_of_a_chain_wakes_no_link_of_a_longer_one(db, tmp_path):
     third = db.feedback(second, "corrected", "Lives in Porto")
     assert db.import_(tmp_path / "chain.jsonl", "replace").replaced == 2
     assert db.recall("lives in", user="ann", min_relevance=None).ids == [third]
-    assert [hit.id for hit in db.history(first)] == [first, second]
+    assert [hit.id for hit in db.history(first)] == [first, second, third]
     assert db.verify().ok
     db.forget(ids=[third])
     assert db.recall("lives in", user="ann", min_relevance=None).ids == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from retentive import _calibration, _validate
 from retentive._errors import InvalidInputError, VersionError
@@ -28,6 +28,10 @@ _HEADER = frozenset({"format", "version", "collection", "language", "memories", 
 _UNUSED = frozenset({"next_turn", "user", "session"})
 
 
+Model: TypeAlias = "tuple[str, int, Vector | None]"  # name, dimension, probe; no probe where a caller made the vectors
+Calibrated: TypeAlias = tuple[float | None, float | None, str]  # noise floor, refusal floor, report as JSON
+
+
 class Unused(NamedTuple):
     """A session whose turn numbers go on higher than behind its last turn."""
 
@@ -47,9 +51,9 @@ class Header(NamedTuple):
     """
 
     memories: int | None
-    models: list[tuple[str, int, Vector | None]]
+    models: list[Model]
     vectors: bool
-    calibration: tuple[float | None, float | None, str] | None
+    calibration: Calibrated | None
 
 
 def expect_lines(engine: Engine, path: Path) -> None:
@@ -198,7 +202,7 @@ def _list(value: object, name: str) -> list[Any]:
     return value
 
 
-def _model(fields: Fields) -> tuple[str, int, Vector | None]:
+def _model(fields: Fields) -> Model:
     fields.expect(frozenset({"name", "dimension", "probe"}))
     name = _validate.memory_id(fields.values.get("name"), "a model's name")
     dimension = _validate.integer("dimension", fields.values.get("dimension"), at_least=1)
@@ -206,7 +210,7 @@ def _model(fields: Fields) -> tuple[str, int, Vector | None]:
     return name, dimension, None if probe == "" else floats(probe, "probe", dimension)
 
 
-def _calibrated(fields: Fields) -> tuple[float | None, float | None, str]:
+def _calibrated(fields: Fields) -> Calibrated:
     fields.expect(frozenset({"noise_floor", "refusal_floor", "report"}))
     floors = [fields.values.get(name) for name in ("noise_floor", "refusal_floor")]
     noise, refusal = [
