@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ def _export_into(engine: Engine, out: Any, with_vectors: bool, progress: Progres
         raise InvalidInputError(
             f"path is {_validate.shown(out)}, a file of text, expected one of bytes: open it with 'wb', or pass .buffer"
         )
+    import tempfile  # and with it megabytes of others, for nothing where there is a path
+
     beside = Path(tempfile.gettempdir()) / _UNNAMED
     written, exported = engine.core.export_unnamed(beside, with_vectors, _clock.now(), progress)
     while piece := exported.read(_PIECE):
@@ -85,7 +87,10 @@ def file(path: object) -> Path:
     absolute = given.absolute()
     if not absolute.is_symlink():
         return absolute
-    target = absolute.resolve()
+    try:
+        target = absolute.resolve()
+    except RuntimeError as error:  # a ring of links, before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(given)) from error
     return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -60,8 +61,9 @@ def export(
     piped = file in pipes.OUT
     if piped and as_json:
         fail(f"--json says what was written where, and `{file}` writes the export itself, expected one of them", USAGE)
-    if piped and sys.stdout.isatty():
-        fail("standard output is a terminal, expected a pipe or the name of a file", USAGE)
+    if piped and (sys.stdout.isatty() or sys.stdout.name == os.devnull):  # what stands in for one that is closed
+        state = "a terminal" if sys.stdout.isatty() else "closed"
+        fail(f"standard output is {state}, expected a pipe or the name of a file", USAGE)
     with place.opened(db) as collection, bar("exporting") as progress:
         count = collection.export(sys.stdout.buffer if piped else file, vectors=vectors, progress=progress)
     if piped:

@@ -115,7 +115,7 @@ def _batches_of(path: Path, vectors: bool) -> Iterator[Batch]:
 def _counts(text: JsonText) -> dict[str, int | None]:
     """Return how many each list of the object has; None for what is no list."""
     if text.peek() != "{":
-        raise InvalidInputError(f"source is {_validate.shown(text.value())}, {_EXPECTED}")
+        text.refuse_value(_EXPECTED.removeprefix("expected "))
     counts: dict[str, int | None] = {}
     for name in text.members():
         if text.peek() == "[":

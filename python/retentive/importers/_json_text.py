@@ -6,6 +6,7 @@ import codecs
 import json
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from retentive import _validate
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 16  # bytes read at once, at first
 LONGEST_VALUE = 1 << 28  # characters of one item of a list, or of one member of an object
 _SPACE = " \t\n\r"
+_ENDS = frozenset([*_SPACE, ",", ":", "]", "}"])  # what stands behind a value
 _CUT_OFF = 64  # characters: an error further from the end of what was read is none of having read too little
 _UNTERMINATED = "Unterminated string"  # whose error is at its beginning
 
@@ -98,8 +100,8 @@ class JsonText:
             except ValueError as error:  # a number of too many digits
                 self._refuse(str(error), self._at)
             else:
-                # A number may go on behind what was read.
-                if end < len(self._text) or not self._fill():
+                # A number may go on behind what was read: "1" of "1.5", and "1" of "1." too.
+                if self._text[end : end + 1] in _ENDS or not self._fill():
                     self._at = end
                     return value
 
@@ -110,6 +112,13 @@ class JsonText:
                 pass
         else:
             self.value()
+
+    def refuse_value(self, expected: str) -> NoReturn:
+        """Refuse the next value, which is something else."""
+        line = self._line_at(self._at)
+        raise InvalidInputError(
+            f"{self._path}, line {line}: it is {_validate.shown(self.value())}, expected {expected}"
+        )
 
     def expect_end(self) -> None:
         """Refuse what comes behind the value."""

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive._export import file
-from retentive._export_lines import LONGEST_LINE
+from retentive._export_lines import LONGEST_LINE, is_open_database, packed
 from retentive.importers._json_text import JsonText
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
 _LINES = (".jsonl", ".ndjson")
 _ID_BITS = 128
-_PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip archive"}
 
 
 def rows(source: Source, label: str, *inside: str) -> Iterator[tuple[str, Any]]:
@@ -68,7 +67,7 @@ def _listed(text: JsonText, inside: tuple[str, ...]) -> Iterator[Any]:
         yield from text.items()
         return
     if start != "{":
-        raise InvalidInputError(f"source is {_validate.shown(text.value())}, expected a list or an object")
+        text.refuse_value("a list or an object")
     beside: dict[str, Any] | None = {}
     for name in text.members():
         if beside is None:
@@ -116,18 +115,19 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that can be read from its start again; what comes through a pipe is kept in one without a name.
 
     Raises:
-        InvalidInputError: it is packed.
+        InvalidInputError: it is packed, or a database that somebody has open: closing it would drop SQLite's locks.
     """
+    if is_open_database(path):
+        raise InvalidInputError(f"{path}: it is a database that is open, expected JSON")
     with path.open("rb") as given, ExitStack() as copies:
         data: IO[bytes] = given
         if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
             data = copies.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(given, data)
             data.seek(0)
-        start = data.read(4)
-        packed = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
-        if packed is not None:
-            raise InvalidInputError(f"{path}: it is {packed}, expected JSON; unpack it first")
+        what = packed(data.read(4))
+        if what is not None:
+            raise InvalidInputError(f"{path}: it is {what}, expected JSON; unpack it first")
         data.seek(0)
         yield data
 
