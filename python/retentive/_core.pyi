@@ -29,6 +29,7 @@ from retentive._requests import (
 __all__ = [
     "ContextParts",
     "Core",
+    "Exported",
     "Memory",
     "Packed",
     "Ranked",
