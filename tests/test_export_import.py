@@ -1,11 +1,13 @@
 """`export` and `import_`: what was stored is the same somewhere else, or nothing is there."""
 
 import asyncio
+import io
 import json
 import os
 import stat
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 
 import pytest
@@ -393,3 +395,25 @@ def test_a_move_to_other_vectors_that_was_begun_is_not_in_the_export(db, tmp_pat
         first, second, _ = round_trip(db, tmp_path, target, vectors=True)
         assert first == second
         assert not target.stats()["reembed_pending"]
+
+
+def test_an_open_file_gets_the_export_when_it_is_whole(db, tmp_path, monkeypatch):
+    filled(db)
+    count = db.export(tmp_path / "chat.jsonl")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    buffered, raw = io.BytesIO(), (tmp_path / "raw").open("wb", buffering=0)
+    with raw:
+        assert db.export(buffered) == db.export(raw) == count
+    assert buffered.getvalue() == (tmp_path / "raw").read_bytes() == (tmp_path / "chat.jsonl").read_bytes()
+    assert list((tmp_path / "temporary").iterdir()) == []
+    with pytest.raises(InvalidInputError, match="a file of text"):
+        db.export(io.StringIO())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no links without rights")
+def test_a_ring_of_links_is_the_systems_error(db, tmp_path):
+    (tmp_path / "ring").symlink_to("ring")
+    for action in (db.export, db.import_, db.backup):
+        with pytest.raises(OSError, match="ring"):
+            action(tmp_path / "ring")

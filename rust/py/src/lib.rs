@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
-    use crate::moving::Staging;
+    use crate::moving::{Exported, Staging};
     #[pymodule_export]
     use crate::packing::{Packed, estimate_tokens, feedback_score, select, validate_filter, validate_signals};
     #[pymodule_export]
