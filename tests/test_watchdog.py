@@ -28,7 +28,20 @@ def test_that_hangs():
 def test_a_test_that_stands_still_in_native_code_ends_the_run_with_all_stacks(root, tmp_path, mark, option):
     (tmp_path / "test_hangs.py").write_text(HANGS.format(mark=mark))
     (tmp_path / "hasty.py").write_text("import watchdog\nwatchdog.GRACE_S = 1\n")
-    options = ["-c", os.devnull, "--rootdir", str(tmp_path), "-p", "watchdog", "-p", "hasty", "-p", "no:cacheprovider"]
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\n")
+    options = [
+        "-c",
+        str(settings),
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "watchdog",
+        "-p",
+        "hasty",
+        "-p",
+        "no:cacheprovider",
+    ]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, option, str(tmp_path)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root / "tests"), str(tmp_path)])},
