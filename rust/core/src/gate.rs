@@ -21,6 +21,9 @@ use parking_lot::Mutex;
 static STATE: AtomicU64 = AtomicU64::new(0);
 const CLOSED: u64 = 1 << 63;
 
+/// How often this process was forked off another one, counted from the one that loaded this.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
 static MEMBERS: Mutex<Vec<Weak<dyn ForkAware>>> = Mutex::new(Vec::new());
 static INSTALLED: OnceLock<bool> = OnceLock::new();
 
@@ -82,6 +85,12 @@ pub fn pause<T>(outside: impl FnOnce() -> T) -> T {
 #[must_use]
 pub fn inside() -> bool {
     DEPTH.get() > 0
+}
+
+/// Differs between a process and its child: what the parent's threads were doing, nobody does here.
+#[must_use]
+pub fn forks() -> u64 {
+    FORKS.load(Ordering::Relaxed)
 }
 
 /// Registers the fork handlers, once per process. False: the system refused (no memory).
@@ -161,6 +170,7 @@ extern "C" fn after_fork_in_parent() {
 
 extern "C" fn after_fork_in_child() {
     // Only the forking thread lives on.
+    FORKS.fetch_add(1, Ordering::Relaxed);
     STATE.store(own_share(), Ordering::SeqCst);
 }
 

@@ -67,7 +67,7 @@ fn child_writes_until_killed() {
         if let Some(older) = erased_with(&id) {
             store.write(&never, |tx| tx.erase(&[tx.find(&older)?.unwrap().seq])).unwrap();
             println!("erased {older}");
-            store.scrub();
+            store.scrub(&never).unwrap();
         }
     }
 }

@@ -93,7 +93,7 @@ fn nothing_of_a_random_third_of_2000_memories_is_left_in_any_file() {
         for some in seqs.chunks(37) {
             store.write(&never, |tx| tx.erase(some)).unwrap();
         }
-        store.scrub();
+        store.scrub(&never).unwrap();
     };
     erase(&secrets);
     secrets.extend((1_001..=2_000).map(|number| remember(&store, number)));
@@ -118,7 +118,7 @@ fn erased_rows_keep_their_place_and_length() {
     let folder = Folder::new();
     let store = open(&folder.file());
     let secrets: Vec<Secret> = (1..=300).map(|number| remember(&store, number)).collect();
-    store.scrub();
+    store.scrub(&never).unwrap();
     let pages = |store| read(store, |tx| tx.stats());
     let before = pages(&store);
     let all: Vec<i64> = secrets.iter().map(|secret| secret.seq).collect();
@@ -144,7 +144,7 @@ fn a_reader_holds_the_erasure_up_and_a_later_call_completes_it() {
         .read(&never, |tx| {
             assert!(!tx.rows(&[secret.seq])?.is_empty());
             store.write(&never, |tx| tx.erase(&[secret.seq])).unwrap();
-            store.scrub();
+            store.scrub(&never).unwrap();
             assert!(store.facts().erasure_pending);
             // The old snapshot still reads what it read before.
             assert!(!tx.rows(&[secret.seq])?.is_empty());
@@ -181,7 +181,7 @@ fn child_erases_beside_a_reader_and_dies() {
     let secret = remember(&store, 42);
     let _ = other.read(&never, |_| {
         store.write(&never, |tx| tx.erase(&[secret.seq])).unwrap();
-        store.scrub();
+        store.scrub(&never).unwrap();
         std::process::abort() as retentive_core::error::Result<()>
     });
 }

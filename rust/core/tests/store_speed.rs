@@ -170,6 +170,6 @@ fn erase(store: &Store, seqs: &[Seq]) {
     store.write(&never, |tx| tx.erase(seqs)).unwrap();
     println!("erasing 500: {:?}", erase.elapsed());
     let scrub = Instant::now();
-    store.scrub();
+    store.scrub(&never).unwrap();
     println!("scrub: {:?}; {:?}", scrub.elapsed(), read(store, |tx| tx.stats()));
 }

@@ -37,7 +37,7 @@ fn what_was_erased_takes_no_space_after_a_compaction_and_numbers_stay() {
     let seqs: Vec<_> =
         (0..400).map(|number| put(&store, "s", &turn(&format!("m{number}"), &"word ".repeat(80)))).collect();
     store.write(&never, |tx| tx.erase(&seqs[..40])).unwrap();
-    store.scrub();
+    store.scrub(&never).unwrap();
     assert!(store.compact(&never).unwrap() > 0);
     assert!(store.verify(&never).unwrap().ok());
     assert_eq!(read(&store, |tx| tx.stats()).erased, 0);

@@ -41,14 +41,14 @@ impl Engine {
             tx.drop_calibration()?;
             tx.clear()
         })?;
-        self.scrub();
+        self.scrub(interrupt)?;
         Ok(gone)
     }
 
-    /// Overwrites what was erased in the log too, when no reader prevents it.
-    pub(super) fn scrub(&self) {
+    /// Takes what was erased out of the log too, when no other process's read prevents it.
+    pub(super) fn scrub(&self, interrupt: Interrupt) -> Result<()> {
         let _inside = gate::enter();
-        self.store.scrub();
+        self.store.scrub(interrupt)
     }
 
     fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>>) -> Result<usize> {
@@ -59,7 +59,7 @@ impl Engine {
             if seqs.is_empty() { Ok(0) } else { tx.erase(&seqs) }
         })?;
         if gone > 0 {
-            self.scrub();
+            self.scrub(interrupt)?;
         }
         Ok(gone)
     }

@@ -50,6 +50,9 @@ pub use repair::{RepairOptions, repair};
 pub use request::*;
 pub use view::best_cosine;
 
+/// Of text and vectors: a transaction of less stays in memory until its commit, whatever is stored with them.
+const BULK: usize = 2 << 20;
+
 /// One open collection. Shared between threads; every method may be called from any of them.
 pub struct Engine {
     store: Store,
@@ -115,5 +118,14 @@ impl Engine {
     fn write<T>(&self, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.store.write(interrupt, job)
+    }
+
+    /// As [`write`](Self::write), where `bytes` of new text and vectors are to be stored.
+    fn write_new<T>(&self, bytes: usize, interrupt: Interrupt, job: impl FnOnce(&WriteTx) -> Result<T>) -> Result<T> {
+        if bytes < BULK {
+            return self.write(interrupt, job);
+        }
+        let _inside = gate::enter();
+        self.store.write_bulk(interrupt, job)
     }
 }

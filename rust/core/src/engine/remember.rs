@@ -47,11 +47,11 @@ pub(super) struct Stored {
 impl Engine {
     /// Stores all of `memories` in one transaction. Ids in order; a keyed fact with the value it has already gives the id it has.
     pub fn remember(&self, mut memories: Vec<NewMemory>, now: Micros, interrupt: Interrupt) -> Result<Vec<String>> {
-        let count = memories.len();
+        let (count, bytes) = (memories.len(), memories.iter().map(NewMemory::bytes).sum());
         let made_for: Vec<Option<i64>> = memories.iter().map(|new| new.model_epoch).collect();
         let vectors: Vec<Vec<Vector>> = memories.iter_mut().map(|new| mem::take(&mut new.vectors)).collect();
         let stored = self.prepared(memories, |prepared| {
-            self.write(interrupt, |tx| {
+            self.write_new(bytes, interrupt, |tx| {
                 expect_models(tx, made_for.iter().copied())?;
                 check_vectors(tx, vectors.iter().map(Vec::as_slice))?;
                 let each = prepared.into_iter().zip(vectors).map(|(mut new, vectors)| {
@@ -68,7 +68,7 @@ impl Engine {
             })
         })?;
         if stored.iter().any(|one| one.erased) {
-            self.scrub();
+            self.scrub(interrupt)?;
         }
         Ok(stored.into_iter().map(|one| one.id).collect())
     }

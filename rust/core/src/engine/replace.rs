@@ -18,8 +18,9 @@ impl Engine {
         now: Micros,
         interrupt: Interrupt,
     ) -> Result<Vec<String>> {
+        let bytes = memories.iter().map(NewMemory::bytes).sum();
         let prepared: Vec<Prepared> = memories.into_iter().map(|new| prepare(&self.analyzer, new)).collect();
-        let (ids, gone) = self.write(interrupt, |tx| {
+        let (ids, gone) = self.write_new(bytes, interrupt, |tx| {
             expect_models(tx, prepared.iter().map(|new| new.model_epoch))?;
             check_vectors(tx, prepared.iter().map(|new| new.row.vectors.as_slice()))?;
             let old = turns(tx, user, session)?;
@@ -29,7 +30,7 @@ impl Engine {
             Ok((ids, gone))
         })?;
         if gone > 0 {
-            self.scrub();
+            self.scrub(interrupt)?;
         }
         Ok(ids)
     }

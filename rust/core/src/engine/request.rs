@@ -61,6 +61,14 @@ pub struct NewMemory {
     pub replace: bool,
 }
 
+impl NewMemory {
+    /// Of what takes most room.
+    pub(super) fn bytes(&self) -> usize {
+        let vectors: usize = self.vectors.iter().map(|vector| size_of_val(vector.values.as_slice())).sum();
+        self.text.len() + self.metadata.as_ref().map_or(0, String::len) + vectors
+    }
+}
+
 /// The text that corrects a memory.
 #[derive(Debug, Clone)]
 pub struct Correction {

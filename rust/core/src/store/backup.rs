@@ -12,6 +12,7 @@ use super::fault::{self, At};
 use super::outfile::Outfile;
 use super::patience::Interrupt;
 use super::read::ReadTx;
+use super::reads::Length;
 use super::schema::{Identity, Meta, identify};
 use super::shared::Shared;
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ impl Shared {
     pub(super) fn backup(&self, target: &Path, stop: &Stop) -> Result<u64> {
         let stopped = || stop.wanted();
         let interrupt: Interrupt<'_> = &stopped;
-        self.read(interrupt, |tx| {
+        self.read(Length::Long, interrupt, |tx| {
             self.refuse_own(target)?;
             expect_replaceable(target, tx.conn.epoch)?;
             let mut out = Outfile::beside(target)?;

@@ -2,6 +2,7 @@
 //! (see `erase`). So what lives is written, in order, into another file, and that one replaces all pages of this one in a single
 //! transaction. The other file lies beside this one, without a name: nobody else can open it, and a crash takes it along.
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::types::ValueRef;
@@ -13,12 +14,16 @@ use super::fault::{self, At};
 use super::group::{Writer, run};
 use super::patience::{Interrupt, Patience};
 use super::schema;
+use super::scrub::empty_log;
 use super::shared::Shared;
 use super::sqlite::{Access, Conn};
 use crate::error::{Error, Result};
 
 /// Pages that are copied between two looks at whether to stop.
 const PAGES: i32 = 512;
+
+/// How long reads of this process are held back for the log to be emptied.
+const LONGEST_HOLD: Duration = Duration::from_millis(50);
 
 impl Shared {
     /// Bytes given back. Holds other writers off; nobody may be reading an old snapshot when it begins.
@@ -64,15 +69,14 @@ impl Shared {
     fn size_without_log(&self, writer: &Writer) -> Result<u64> {
         let Some(conn) = &writer.conn else { return Err(fault::store(&self.path, "no connection to write on")) };
         if !self.is_in_memory() {
-            empty_log(&conn.sql, &self.path)?;
+            let held = self.reads.hold(LONGEST_HOLD);
+            let emptied = held.is_some() && empty_log(&conn.sql, &self.path)?;
+            if !emptied {
+                return Err(fault::busy(&self.path));
+            }
         }
         size(&conn.sql).at(&self.path)
     }
-}
-
-fn empty_log(sql: &Connection, path: &Path) -> Result<()> {
-    let blocked: i64 = sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).at(path)?;
-    if blocked == 0 { Ok(()) } else { Err(fault::busy(path)) }
 }
 
 fn size(sql: &Connection) -> rusqlite::Result<u64> {

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use super::fault::{self, At};
 use super::read::ReadTx;
+use super::reads::{Reads, Run};
 use super::schema::Meta;
 use super::sqlite::Conn;
 use super::write::{Counters, WriteTx};
@@ -54,6 +55,8 @@ struct Group {
     members: usize,
     began: Instant,
     verdict: Arc<Verdict>,
+    /// None: in memory.
+    _run: Option<Run>,
 }
 
 /// The writer's connection (none before first use, and after a fork) and the transaction that is open on it.
@@ -63,23 +66,34 @@ pub(super) struct Writer {
     group: Option<Group>,
 }
 
+/// That a large write is under way: a process that is killed in it leaves it behind, and who finds it empties the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    pub rev: i64,
+    /// What was erased last before.
+    pub before: i64,
+}
+
 /// A job's answer, or the panic it ended in.
 pub(super) type Ran<T> = std::thread::Result<Result<T>>;
 
 impl Writer {
-    /// Joins the open transaction, or begins one. Busy: another process is writing.
-    pub(super) fn begin(&mut self, path: &Path) -> Result<()> {
+    /// Joins the open transaction, or begins one: what is erased in the file, and what of that is scrubbed. Busy: another process is
+    /// writing.
+    pub(super) fn begin(&mut self, path: &Path, reads: Option<&Arc<Reads>>) -> Result<Option<(i64, i64)>> {
         if self.group.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let Some(conn) = &self.conn else { return Err(fault::store(path, "no connection to write on")) };
+        let reading = reads.map(Reads::enter_writing);
         run(&conn.sql, "BEGIN IMMEDIATE").at(path)?;
         let meta = conn.meta(path).and_then(|meta| meta.allows_writing(path).map(|()| meta));
         match meta {
             Ok(meta) => {
                 let counters = Counters::new(&meta);
-                self.group = Some(Group { meta, counters, members: 0, began: Instant::now(), verdict: Arc::default() });
-                Ok(())
+                let (began, verdict) = (Instant::now(), Arc::default());
+                self.group = Some(Group { meta, counters, members: 0, began, verdict, _run: reading });
+                Ok(Some((meta.erased, meta.scrubbed)))
             }
             Err(error) => {
                 self.abandon();
@@ -139,6 +153,15 @@ impl Writer {
         {
             self.lose(error);
         }
+    }
+
+    /// Notes in the open transaction that the log may hold what no memory has, until it is emptied or the note is taken back.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        let counters = &self.group.as_ref()?.counters;
+        let (before, rev) = (counters.erased.get(), counters.rev.get().checked_add(1)?);
+        counters.rev.set(rev);
+        counters.erased.set(rev);
+        Some(Mark { rev, before })
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -21,15 +21,18 @@ mod open;
 mod outfile;
 mod patience;
 mod read;
+mod reads;
 mod restore;
 mod rows;
 mod salvage;
 mod schema;
 mod scopes;
+mod scrub;
 mod shared;
 mod spool;
 mod sqlite;
 mod staged;
+mod tail;
 mod verify;
 mod walk;
 mod write;
@@ -44,6 +47,7 @@ pub use filling::Filling;
 pub use outfile::{Outfile, Unnamed};
 pub use patience::Interrupt;
 pub use read::ReadTx;
+use reads::Length;
 pub use rows::{
     Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
     Stats,
@@ -119,7 +123,7 @@ impl Store {
     /// Runs `job` on a snapshot. Never waits for a writer. The caller holds no lock: a busy file is waited for outside the gate.
     pub fn read<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
-        self.shared.read(interrupt, job)
+        self.shared.read(Length::Short, interrupt, job)
     }
 
     /// Runs `job` in a transaction that it may share with other threads' jobs, and returns when it is committed. When the job
@@ -127,6 +131,13 @@ impl Store {
     pub fn write<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let _inside = gate::enter();
         self.shared.write(interrupt, job)
+    }
+
+    /// As [`write`](Self::write), for as much as does not fit into memory: a kill in it is known to those who come after, and what it
+    /// has left in the log goes with their first call.
+    pub fn write_bulk<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
+        let _inside = gate::enter();
+        self.shared.write_bulk(interrupt, job)
     }
 
     /// As [`read`](Self::read), for long work: it runs in a thread of its own, asks whether to stop, and the caller's check is asked
@@ -139,11 +150,11 @@ impl Store {
         let _inside = gate::enter();
         aside::aside(interrupt, |stop| {
             let stopped = || stop.wanted();
-            self.shared.read(&stopped, |tx| job(tx, &stopped))
+            self.shared.read(Length::Long, &stopped, |tx| job(tx, &stopped))
         })
     }
 
-    /// As [`write`](Self::write), for long work; see [`read_aside`](Self::read_aside).
+    /// As [`write_bulk`](Self::write_bulk), for long work; see [`read_aside`](Self::read_aside).
     pub fn write_aside<T: Send>(
         &self,
         interrupt: Interrupt<'_>,
@@ -152,7 +163,7 @@ impl Store {
         let _inside = gate::enter();
         aside::aside(interrupt, |stop| {
             let stopped = || stop.wanted();
-            self.shared.write(&stopped, |tx| job(tx, &stopped))
+            self.shared.write_bulk(&stopped, |tx| job(tx, &stopped))
         })
     }
 
@@ -180,7 +191,7 @@ impl Store {
     pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<Report> {
         let _inside = gate::enter();
         let verified = aside::aside(interrupt, |stop| {
-            self.shared.read(&|| stop.wanted(), |tx| {
+            self.shared.read(Length::Long, &|| stop.wanted(), |tx| {
                 stop.breaks(tx.conn.sql.get_interrupt_handle());
                 let report = tx.verify(&|| stop.wanted());
                 stop.let_go();
@@ -205,10 +216,12 @@ impl Store {
         fault::io(&self.shared.path, errno::errno(error, libc::EAGAIN))
     }
 
-    /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.
-    pub fn scrub(&self) {
+    /// After a write that erased: empties the write-ahead log, unless another process is reading from it right now. Reads of this one
+    /// are waited for, at most as long as for a file that is locked; the last of those that take longer does it then. The caller
+    /// holds no lock, as for `read`.
+    pub fn scrub(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let _inside = gate::enter();
-        self.shared.scrub();
+        self.shared.scrub(interrupt)
     }
 
     /// Tries to [`scrub`](Self::scrub) first if that is pending.

@@ -1,5 +1,6 @@
 //! Opening a collection: made, found, read-only or in memory.
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::MAIN_DB;
 
@@ -8,6 +9,7 @@ use super::errno::errno;
 use super::fault::{self, At};
 use super::identity::FileId;
 use super::patience::{Interrupt, Patience};
+use super::reads::{Length, Reads};
 use super::schema::{self, Identity, Meta, Origin};
 use super::shared::Shared;
 use super::sqlite::{Access, Conn, connect, wal_bytes, wal_path};
@@ -28,15 +30,22 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
         Some(path) => behind_links(std::path::absolute(path).map_err(|error| os_error(path, &error))?),
         None => PathBuf::from(IN_MEMORY),
     };
+    let reads = Reads::of(&path);
     let conn = if options.path.is_none() {
         open_writable(&path, &options, Access::Memory)?
     } else {
         refuse_impossible(&path)?;
         // Racing openers of a new file get BUSY whatever the timeout, so the whole of it is tried again.
-        Patience::new(options.busy_timeout, interrupt).retry(&path, || open_file(&path, &options))?
+        Patience::new(options.busy_timeout, interrupt).retry(&path, || {
+            let _run = reads.enter(Length::Short, interrupt)?;
+            open_file(&path, &options)
+        })?
     };
     expect_language(&conn, &path, &options.language)?;
-    Ok(Shared::new(path, options, conn))
+    let reads = if options.path.is_some() { reads } else { Arc::default() };
+    let shared = Shared::new(path, options, conn, reads);
+    shared.scrub_after_kills();
+    Ok(shared)
 }
 
 /// The file that a link stands for: SQLite keeps the log beside that one.

@@ -1,15 +1,17 @@
 //! What the handles and the fork gate share: one writer, a pool of readers, and how both are let go.
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
 use super::fault::{self, At};
-use super::group::{Ran, Writer, run};
+use super::group::{Mark, Ran, Writer, run};
 use super::open::{expect_language, refuse_unseen_commits};
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
+use super::reads::{Length, Reads, Run};
 use super::schema::{Meta, Origin, SCHEMA};
 use super::sqlite::{Access, Conn, wal_bytes};
 use super::write::WriteTx;
@@ -35,12 +37,18 @@ pub(super) struct Shared {
     /// An in-memory collection lives in the process that made it.
     process: u32,
     /// Up to this rev, what was erased has left the write-ahead log.
-    scrubbed: AtomicI64,
-    pending: AtomicBool,
+    pub(super) scrubbed: AtomicI64,
+    /// The log may hold what was erased, or never was committed.
+    pub(super) pending: AtomicBool,
+    /// It holds something behind its last commit.
+    pub(super) tail: AtomicBool,
+    /// A transaction of which a part was taken back is open.
+    took_back: AtomicBool,
+    pub(super) reads: Arc<Reads>,
 }
 
 impl Shared {
-    pub(super) fn new(path: PathBuf, options: OpenOptions, conn: Conn) -> Self {
+    pub(super) fn new(path: PathBuf, options: OpenOptions, conn: Conn, reads: Arc<Reads>) -> Self {
         let (origin, epoch) = (conn.origin.clone(), conn.epoch);
         let reading = if conn.access == Access::Write { Access::Read } else { conn.access };
         let (mut writer, mut readers) = (Writer::default(), Vec::new());
@@ -62,6 +70,9 @@ impl Shared {
             process: std::process::id(),
             scrubbed: AtomicI64::new(0),
             pending: AtomicBool::new(true),
+            tail: AtomicBool::new(false),
+            took_back: AtomicBool::new(false),
+            reads,
         }
     }
 
@@ -100,13 +111,19 @@ impl Shared {
 
     // ---- reading
 
-    pub(super) fn read<T>(&self, interrupt: Interrupt<'_>, job: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn read<T>(
+        &self,
+        length: Length,
+        interrupt: Interrupt<'_>,
+        job: impl FnOnce(&ReadTx<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.usable()?;
         if self.reading == Access::Memory {
             return self.read_in_memory(job);
         }
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
-        let (lease, meta) = patience.retry(&self.path, || self.begin_read())?;
+        let (lease, meta) = patience.retry(&self.path, || self.begin_read(length, interrupt))?;
+        self.notice(meta.erased, meta.scrubbed);
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
         let answer = job(&ReadTx::new(conn, &self.path, meta, true));
         if self.reading == Access::Immutable {
@@ -114,7 +131,7 @@ impl Shared {
             conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
         }
         drop(lease);
-        self.scrub_again();
+        self.scrub_in_passing();
         answer
     }
 
@@ -127,7 +144,8 @@ impl Shared {
     }
 
     /// A connection in a read transaction whose snapshot is fixed.
-    fn begin_read(&self) -> Result<(Lease<'_>, Meta)> {
+    fn begin_read(&self, length: Length, interrupt: Interrupt<'_>) -> Result<(Lease<'_>, Meta)> {
+        let under_way = self.reads.enter(length, interrupt)?;
         if self.reading == Access::Immutable {
             refuse_unseen_commits(&self.path)?;
         }
@@ -138,7 +156,7 @@ impl Shared {
         };
         run(&conn.sql, "BEGIN").at(&self.path)?;
         let meta = conn.meta(&self.path).inspect_err(|_| self.leave_file())?;
-        Ok((Lease { shared: self, conn: Some(conn) }, meta))
+        Ok((Lease { shared: self, conn: Some(conn), _run: under_way }, meta))
     }
 
     pub(super) fn connect(&self, access: Access) -> Result<Conn> {
@@ -162,12 +180,75 @@ impl Shared {
         loop {
             let mut writer = self.take_turn();
             match self.begin(&mut writer) {
-                Ok(()) => return self.run_member(writer, job),
+                Ok(()) => return self.cleaned(self.run_member(writer, job), interrupt),
                 Err(Error::Busy { .. }) => drop(writer),
                 Err(error) => return Err(error),
             }
             patience.wait(&self.path)?;
         }
+    }
+
+    /// As [`write`](Self::write), for more than SQLite keeps in memory: it writes pages into the log before the commit, and what has
+    /// been written stays there when the process is killed. So a commit of its own says first that the log is to be emptied.
+    pub(super) fn write_bulk<T>(
+        &self,
+        interrupt: Interrupt<'_>,
+        job: impl FnOnce(&WriteTx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if self.is_in_memory() {
+            return self.write(interrupt, job);
+        }
+        self.writable()?;
+        let mut patience = Patience::new(self.options.busy_timeout, interrupt);
+        let mut mark = None;
+        loop {
+            let mut writer = self.take_turn();
+            match self.begin_marked(&mut writer, &mut mark) {
+                Ok(mark) => {
+                    let answer = self.run_member(writer, |tx| {
+                        let answer = job(tx)?;
+                        tx.unmark(mark);
+                        Ok(answer)
+                    });
+                    if answer.is_err() {
+                        self.scrub(interrupt)?;
+                    }
+                    return answer;
+                }
+                Err(Error::Busy { .. }) => drop(writer),
+                Err(error) => return Err(error),
+            }
+            patience.wait(&self.path)?;
+        }
+    }
+
+    fn begin_marked(&self, writer: &mut Writer, mark: &mut Option<Mark>) -> Result<Mark> {
+        // Somebody may have emptied the log while another process was writing.
+        mark.take_if(|mark| mark.rev <= self.scrubbed.load(Ordering::SeqCst));
+        let mark = if let Some(mark) = *mark {
+            mark
+        } else {
+            let _ = self.end_group(writer);
+            self.begin(writer)?;
+            let made = writer.mark().ok_or_else(|| fault::store(&self.path, "the file has run out of numbers"));
+            let ended = self.end_group(writer);
+            let made = made?;
+            ended?;
+            *mark.insert(made)
+        };
+        self.begin(writer)?;
+        Ok(mark)
+    }
+
+    /// What failed leaves nothing in the log.
+    fn cleaned<T>(&self, answer: Result<T>, interrupt: Interrupt<'_>) -> Result<T> {
+        if answer.is_err() && !self.is_in_memory() {
+            drop(self.lock_idle());
+            if self.tail.load(Ordering::SeqCst) {
+                self.scrub(interrupt)?;
+            }
+        }
+        answer
     }
 
     fn take_turn(&self) -> MutexGuard<'_, Writer> {
@@ -179,15 +260,20 @@ impl Shared {
 
     fn begin(&self, writer: &mut Writer) -> Result<()> {
         if let Err(closed) = self.usable() {
-            let _ = writer.commit(&self.path, 0);
+            let _ = self.end_group(writer);
             return Err(closed);
         }
         self.connect_writer(writer)?;
-        writer.begin(&self.path).inspect_err(|_| {
+        let reads = (!self.is_in_memory()).then_some(&self.reads);
+        let begun = writer.begin(&self.path, reads).inspect_err(|_| {
             if writer.conn.is_none() {
                 self.leave_file();
             }
-        })
+        });
+        if let Some((erased, scrubbed)) = begun? {
+            self.notice(erased, scrubbed);
+        }
+        Ok(())
     }
 
     pub(super) fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
@@ -207,6 +293,7 @@ impl Shared {
     ) -> Result<T> {
         let answer = writer.member(&self.path, job);
         let kept = matches!(answer, Ok(Ok(_)));
+        self.took_back.fetch_or(!kept, Ordering::SeqCst);
         let next_in_line = if self.waiting.load(Ordering::SeqCst) > 0 { writer.takes_more() } else { None };
         let verdict = if let Some(verdict) = next_in_line {
             drop(writer);
@@ -220,7 +307,7 @@ impl Shared {
     }
 
     fn commit(&self, writer: &mut Writer) -> Result<()> {
-        let verdict = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
+        let verdict = self.end_group(writer);
         if self.pending.load(Ordering::SeqCst) {
             self.scrub_on(writer);
         }
@@ -231,66 +318,27 @@ impl Shared {
     pub(super) fn lock_idle(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();
         // The members are told themselves; whoever was next in line begins a new transaction.
-        let _ = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
+        let _ = self.end_group(&mut writer);
         writer
     }
 
-    // ---- erasing
-
-    pub(super) fn scrub(&self) {
-        if self.writable().is_ok() && self.reading != Access::Memory {
-            self.scrub_on(&mut self.lock_idle());
+    fn end_group(&self, writer: &mut Writer) -> Result<()> {
+        let verdict = writer.commit(&self.path, self.scrubbed.load(Ordering::SeqCst));
+        if self.took_back.swap(false, Ordering::SeqCst) || verdict.is_err() {
+            self.look_for_tail();
         }
+        verdict
     }
 
-    /// After a read: what this handle could not scrub before goes with the first call after the reader elsewhere has ended. Each call
-    /// tries, since nobody tells of that end: where the log has been copied as far as the reader lets it, a try is 30 microseconds.
-    fn scrub_again(&self) {
-        if self.pending.load(Ordering::SeqCst)
-            && let Some(mut writer) = self.writer.try_lock()
-            && !writer.is_open()
-        {
-            self.scrub_on(&mut writer);
-        }
+    /// As [`lock_idle`](Self::lock_idle), unless it is held for longer.
+    pub(super) fn wait_for_writer(&self, limit: Duration) -> Option<MutexGuard<'_, Writer>> {
+        let mut writer = self.writer.try_lock_for(limit)?;
+        let _ = self.end_group(&mut writer);
+        Some(writer)
     }
 
-    fn scrub_on(&self, writer: &mut Writer) {
-        let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer));
-        self.pending.store(!matches!(done, Ok(true)), Ordering::SeqCst);
-    }
-
-    /// A new file has nothing of what was erased, once it is out of the log.
-    pub(super) fn scrub_after_compacting(&self, writer: &mut Writer) {
-        if !self.is_in_memory() {
-            self.scrub_on(writer);
-        }
-    }
-
-    /// True: nothing that was erased is in the write-ahead log.
-    fn try_scrub(&self, writer: &Writer) -> Result<bool> {
-        let Some(conn) = &writer.conn else { return Ok(false) };
-        let meta = conn.meta(&self.path)?;
-        if meta.erased <= meta.scrubbed.max(self.scrubbed.load(Ordering::SeqCst)) {
-            return Ok(true);
-        }
-        let blocked: i64 = conn.sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).at(&self.path)?;
-        if blocked == 0 {
-            self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
-        }
-        Ok(blocked == 0)
-    }
-
-    fn erasure_pending(&self) -> bool {
-        if self.reading == Access::Memory {
-            return false;
-        }
-        let never = || false;
-        let Ok(meta) = self.read(&never, |tx| Ok(tx.meta)) else { return self.pending.load(Ordering::SeqCst) };
-        // An empty log after the read: everything up to that read is in the main file, zeroes included.
-        if wal_bytes(&self.path) == 0 {
-            self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
-        }
-        meta.erased > meta.scrubbed.max(self.scrubbed.load(Ordering::SeqCst))
+    pub(super) fn try_lock_writer(&self) -> Option<MutexGuard<'_, Writer>> {
+        self.writer.try_lock()
     }
 
     // ---- the rest
@@ -298,7 +346,7 @@ impl Shared {
     pub(super) fn facts(&self) -> StoreFacts {
         let mut erasure_pending = self.erasure_pending();
         if erasure_pending {
-            self.scrub();
+            self.scrub_soon();
             erasure_pending = self.erasure_pending();
         }
         let in_memory = self.reading == Access::Memory;
@@ -324,7 +372,7 @@ impl Shared {
         let mut writer = self.lock_idle();
         if self.reading == Access::Read && self.pending.load(Ordering::SeqCst) {
             // Others may keep the file open, and the log with it.
-            self.scrub_on(&mut writer);
+            self.scrub_at_last(&mut writer);
         }
         // The writer goes last: the last connection to close empties the write-ahead log, and it may write.
         self.readers.lock().clear();
@@ -362,6 +410,8 @@ impl ForkAware for Shared {
 struct Lease<'a> {
     shared: &'a Shared,
     conn: Option<Conn>,
+    /// Ends after the transaction.
+    _run: Run,
 }
 
 impl Drop for Lease<'_> {

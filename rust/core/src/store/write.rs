@@ -8,6 +8,7 @@ use super::codec;
 use super::entry::Entry;
 use super::fault::{self, At};
 use super::filling::{INSERT_CONTENT, INSERT_VECTOR};
+use super::group::Mark;
 use super::load::{feedback_sum, vector_seed};
 use super::models::model_seed;
 use super::read::ReadTx;
@@ -98,6 +99,13 @@ impl<'a> WriteTx<'a> {
     pub(super) fn note_erasure(&self) -> Result<()> {
         self.counters.erased.set(self.rev()?);
         Ok(())
+    }
+
+    /// The large write that was marked is complete: what the log holds of it is stored.
+    pub(super) fn unmark(&self, mark: Mark) {
+        if self.counters.erased.get() == mark.rev {
+            self.counters.erased.set(mark.before);
+        }
     }
 
     /// The scope of these names, made if need be, with its partition.

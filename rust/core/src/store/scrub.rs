@@ -1,0 +1,178 @@
+//! Emptying the write-ahead log of what was erased, and of what never was committed.
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::fault::At;
+use super::group::Writer;
+use super::patience::{Interrupt, Patience};
+use super::reads::{Hold, Length, is_reading};
+use super::shared::Shared;
+use super::sqlite::wal_bytes;
+use super::tail::is_uncommitted;
+use crate::error::{Error, Result};
+
+/// How long reads are held back at first; then twice as long each time, so that it comes to an end whatever they take.
+const FIRST_HOLD: Duration = Duration::from_millis(10);
+const LONGEST_HOLD: Duration = Duration::from_secs(1);
+
+/// An erasing call waits so long for the reads of its own process, whatever the timeout for other processes.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// What an attempt came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Done,
+    /// Reads of this process did not end.
+    Held,
+    /// Somebody else's did not.
+    Elsewhere,
+}
+
+impl Shared {
+    /// After a write that erased, or that failed. Waits for the reads of this process: for those that take long at most as long as for a
+    /// file that is locked; where they take longer, the last of them does it. The caller holds no lock.
+    pub(super) fn scrub(&self, interrupt: Interrupt<'_>) -> Result<()> {
+        if self.writable().is_err() || self.is_in_memory() {
+            return Ok(());
+        }
+        self.pending.store(true, Ordering::SeqCst);
+        let _announced = self.reads.announce();
+        let mut patience = Patience::new(self.busy_timeout().max(LEAST_WAIT), interrupt);
+        let mut longest = FIRST_HOLD;
+        loop {
+            if is_reading() || !self.reads.has_longer(longest) {
+                let attempt = self.attempt(&mut self.lock_idle(), || self.reads.hold(longest));
+                if is_reading() || !matches!(attempt, Ok(Attempt::Held)) {
+                    return Ok(());
+                }
+                longest = (longest * 2).min(LONGEST_HOLD);
+            }
+            match patience.wait(&self.path) {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(_) => return Ok(()),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// After a read: what could not be scrubbed before goes with the first call after the reader elsewhere has ended, or with the end of
+    /// our own. Each call tries, since nobody tells of that end: where the log has been copied as far as the reader lets it, a try is
+    /// 30 microseconds.
+    pub(super) fn scrub_in_passing(&self) {
+        if self.pending.load(Ordering::SeqCst)
+            && let Some(mut writer) = self.try_lock_writer()
+            && !writer.is_open()
+        {
+            self.scrub_on(&mut writer);
+        }
+    }
+
+    /// For a call that tells whether it is done. While a long write is under way, it is not.
+    pub(super) fn scrub_soon(&self) {
+        if self.writable().is_ok()
+            && let Some(mut writer) = self.wait_for_writer(FIRST_HOLD)
+        {
+            let _ = self.attempt(&mut writer, || self.reads.hold(FIRST_HOLD));
+        }
+    }
+
+    /// The writer's lock is held, and no transaction is open.
+    pub(super) fn scrub_on(&self, writer: &mut Writer) {
+        // What failed is tried again by the next call.
+        let _ = self.attempt(writer, || self.reads.hold_in_passing());
+    }
+
+    /// Before the handle is closed.
+    pub(super) fn scrub_at_last(&self, writer: &mut Writer) {
+        // What is left to do is noted in the file.
+        let _ = self.attempt(writer, || self.reads.hold(10 * FIRST_HOLD));
+    }
+
+    fn attempt(&self, writer: &mut Writer, hold: impl FnOnce() -> Option<Hold>) -> Result<Attempt> {
+        let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer, hold));
+        self.pending.store(!matches!(done, Ok(Attempt::Done)), Ordering::SeqCst);
+        done
+    }
+
+    fn try_scrub(&self, writer: &Writer, hold: impl FnOnce() -> Option<Hold>) -> Result<Attempt> {
+        let Some(conn) = &writer.conn else { return Ok(Attempt::Elsewhere) };
+        let meta = conn.meta(&self.path)?;
+        if meta.erased <= self.scrubbed_up_to(meta.scrubbed) && !self.has_tail() {
+            return Ok(Attempt::Done);
+        }
+        let Some(_moment) = hold() else { return Ok(Attempt::Held) };
+        if !empty_log(&conn.sql, &self.path)? {
+            return Ok(Attempt::Elsewhere);
+        }
+        self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
+        self.tail.store(false, Ordering::SeqCst);
+        Ok(Attempt::Done)
+    }
+
+    /// A transaction was begun and is no more. What it has left in the log goes too.
+    pub(super) fn look_for_tail(&self) {
+        if !self.is_in_memory() && is_uncommitted(&self.path) {
+            self.tail.store(true, Ordering::SeqCst);
+            self.pending.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// When it is opened: what a process had in the log that was killed in a transaction.
+    pub(super) fn scrub_after_kills(&self) {
+        if self.writable().is_ok() {
+            self.look_for_tail();
+            if self.tail.load(Ordering::SeqCst) {
+                self.scrub_soon();
+            }
+        }
+    }
+
+    /// A new file has nothing of what was erased, once it is out of the log.
+    pub(super) fn scrub_after_compacting(&self, writer: &mut Writer) {
+        if !self.is_in_memory() {
+            self.scrub_on(writer);
+        }
+    }
+
+    fn has_tail(&self) -> bool {
+        if wal_bytes(&self.path) == 0 {
+            self.tail.store(false, Ordering::SeqCst);
+        }
+        self.tail.load(Ordering::SeqCst)
+    }
+
+    fn scrubbed_up_to(&self, stored: i64) -> i64 {
+        stored.max(self.scrubbed.load(Ordering::SeqCst))
+    }
+
+    /// Somebody erased, or was killed before it was done: the log is to be emptied.
+    pub(super) fn notice(&self, erased: i64, scrubbed: i64) {
+        if erased > self.scrubbed_up_to(scrubbed) {
+            self.pending.store(true, Ordering::SeqCst);
+        }
+    }
+
+    pub(super) fn erasure_pending(&self) -> bool {
+        if self.is_in_memory() {
+            return false;
+        }
+        let never = || false;
+        let Ok(meta) = self.read(Length::Short, &never, |tx| Ok(tx.meta)) else {
+            return self.pending.load(Ordering::SeqCst);
+        };
+        // An empty log after the read: everything up to that read is in the main file, zeroes included.
+        if wal_bytes(&self.path) == 0 {
+            self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
+        }
+        meta.erased > self.scrubbed_up_to(meta.scrubbed) || self.has_tail()
+    }
+}
+
+/// False: somebody reads from the log, or writes.
+pub(super) fn empty_log(sql: &Connection, path: &Path) -> Result<bool> {
+    let blocked: i64 = sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).at(path)?;
+    Ok(blocked == 0)
+}
