@@ -18,6 +18,10 @@ use crate::error::{Error, Result};
 const FIRST_HOLD: Duration = Duration::from_millis(10);
 const LONGEST_HOLD: Duration = Duration::from_secs(1);
 
+/// How often the log is copied while reads go on.
+const COPIES: u32 = 3;
+const BETWEEN_COPIES: Duration = Duration::from_millis(1);
+
 /// An erasing call waits so long for the reads of its own process, whatever the timeout for other processes.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
@@ -103,6 +107,8 @@ impl Shared {
         if meta.erased <= self.scrubbed_up_to(meta.scrubbed) && !self.has_tail() {
             return Ok(Attempt::Done);
         }
+        // Copying needs no moment of its own, and takes most of the time: fsyncs.
+        copy_log(&conn.sql, &self.path)?;
         let Some(_moment) = hold() else { return Ok(Attempt::Held) };
         if !empty_log(&conn.sql, &self.path)? {
             return Ok(Attempt::Elsewhere);
@@ -169,6 +175,22 @@ impl Shared {
         }
         meta.erased > self.scrubbed_up_to(meta.scrubbed) || self.has_tail()
     }
+}
+
+/// Copies the log into the file, as far as reads let it: those that began before the last commit end soon, if they are short.
+fn copy_log(sql: &Connection, path: &Path) -> Result<()> {
+    for _ in 0..COPIES {
+        let left: i64 = sql
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok(row.get::<_, i64>(1)?.saturating_sub(row.get::<_, i64>(2)?))
+            })
+            .at(path)?;
+        if left <= 0 || is_reading() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_COPIES);
+    }
+    Ok(())
 }
 
 /// False: somebody reads from the log, or writes.
