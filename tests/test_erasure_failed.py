@@ -49,11 +49,10 @@ def test_an_import_that_fails_at_its_end_leaves_nothing_in_the_log(db, found, ex
 def test_a_batch_that_fails_at_its_end_leaves_nothing_in_the_log(db, found, verb):
     db.remember("here", id="taken", session="other")
     batch = [large(number) for number in range(900)] + [{"text": "last", "id": "taken", "session": "s"}]
+    turns = [{name: item[name] for name in ("text", "id")} for item in batch]
+    store = {"remember_many": lambda: db.remember_many(batch), "replace_turns": lambda: db.replace_turns("s", turns)}
     with pytest.raises(ConflictError):
-        if verb == "remember_many":
-            db.remember_many(batch)
-        else:
-            db.replace_turns("s", [{name: item[name] for name in ("text", "id")} for item in batch])
+        store[verb]()
     assert found([SECRET]) == []
     assert not db.stats()["erasure_pending"]
 

@@ -1,4 +1,4 @@
-"""What was deleted is in no file although other threads of the process read all the time, also when it is killed right then.
+"""What was deleted is in no file although other threads of the process read all the time, also after a kill right then.
 
 Longer with `RETENTIVE_SOAK=1`.
 """
@@ -138,7 +138,8 @@ db = opened()
 def read(job):
     while True:
         job()
-jobs = [lambda: db.recall("filler", session="f"), lambda: db.turns("f"), lambda: db.export(f"{folder}/../copy{os.getpid()}")]
+copy = f"{folder}/../copy{os.getpid()}"
+jobs = [lambda: db.recall("filler", session="f"), lambda: db.turns("f"), lambda: db.export(copy)]
 for job in jobs[:int(sys.argv[3])]:
     threading.Thread(target=read, args=(job,), daemon=True).start()
 number = db.remember(f"it is {sys.argv[2]}", session="erase", user="some-user")

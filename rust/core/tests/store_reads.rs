@@ -1,7 +1,7 @@
 //! An erasing call and the reads of its own process: short, long, through another handle, of the same thread, in a forked child.
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "fork, waitpid and alarm have no safe form")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unit_arg)]
 mod store_support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,18 +18,18 @@ fn erase_one(store: &Store, id: &str) {
     assert_eq!(store.write(&never, |tx| tx.erase(&[seq])).unwrap(), 1);
 }
 
-/// A read that takes so long, and says when it has begun.
-fn long_read(store: &Store, begun: &AtomicBool, takes: Duration) {
+/// A read that takes so long, and says when it has reading.
+fn long_read(store: &Store, reading: &AtomicBool, takes: Duration) {
     let read = store.read_aside(&never, |_, _| {
-        begun.store(true, Ordering::SeqCst);
+        reading.store(true, Ordering::SeqCst);
         sleep(takes);
         Ok(())
     });
     read.unwrap();
 }
 
-fn wait_for(begun: &AtomicBool) {
-    while !begun.load(Ordering::SeqCst) {
+fn wait_for(reading: &AtomicBool) {
+    while !reading.load(Ordering::SeqCst) {
         sleep(Duration::from_millis(1));
     }
 }
@@ -62,10 +62,10 @@ fn short_reads_of_two_handles_never_keep_the_log_from_being_emptied() {
 fn a_long_read_is_waited_for_while_short_ones_go_on() {
     let folder = Folder::new();
     let (store, other) = (open(&folder.file()), open(&folder.file()));
-    let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (reading, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     scope(|scope| {
-        scope.spawn(|| long_read(&other, &begun, Duration::from_millis(600)));
-        wait_for(&begun);
+        scope.spawn(|| long_read(&other, &reading, Duration::from_millis(600)));
+        wait_for(&reading);
         erase_one(&store, "a");
         let slowest = scope.spawn(|| {
             let mut slowest = Duration::ZERO;
@@ -89,19 +89,19 @@ fn a_long_read_is_waited_for_while_short_ones_go_on() {
 fn long_reads_that_overlap_let_an_erasure_pass_and_are_let_pass_by_the_next() {
     let folder = Folder::new();
     let store = open(&folder.file());
-    let (stop, begun) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (stop, reading) = (AtomicBool::new(false), AtomicBool::new(false));
     scope(|scope| {
         let readers = [0, 1, 2].map(|_| {
             scope.spawn(|| {
                 let mut count = 0;
                 while !stop.load(Ordering::SeqCst) {
-                    long_read(&store, &begun, Duration::from_millis(20));
+                    long_read(&store, &reading, Duration::from_millis(20));
                     count += 1;
                 }
                 count
             })
         });
-        wait_for(&begun);
+        wait_for(&reading);
         for number in 0..10 {
             erase_one(&store, &format!("memory {number}"));
             store.scrub(&never).unwrap();
@@ -118,10 +118,10 @@ fn a_read_that_takes_longer_than_an_erasure_waits_completes_it_at_its_end() {
     let folder = Folder::new();
     let hasty = OpenOptions { busy_timeout: Duration::ZERO, ..options(&folder.file()) };
     let store = Store::open(hasty, &never).unwrap();
-    let begun = AtomicBool::new(false);
+    let reading = AtomicBool::new(false);
     scope(|scope| {
-        let reader = scope.spawn(|| long_read(&store, &begun, Duration::from_millis(1_500)));
-        wait_for(&begun);
+        let reader = scope.spawn(|| long_read(&store, &reading, Duration::from_millis(1_500)));
+        wait_for(&reading);
         erase_one(&store, "a");
         store.scrub(&never).unwrap();
         assert!(!reader.is_finished() && store.facts().erasure_pending);
@@ -137,10 +137,10 @@ fn a_read_that_takes_longer_than_an_erasure_waits_completes_it_at_its_end() {
 fn ctrl_c_ends_the_wait_and_the_erasure_is_completed_later() {
     let folder = Folder::new();
     let store = open(&folder.file());
-    let (begun, asked) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (reading, asked) = (AtomicBool::new(false), AtomicBool::new(false));
     scope(|scope| {
-        scope.spawn(|| long_read(&store, &begun, Duration::from_millis(400)));
-        wait_for(&begun);
+        scope.spawn(|| long_read(&store, &reading, Duration::from_millis(400)));
+        wait_for(&reading);
         erase_one(&store, "a");
         let interrupt = || asked.swap(true, Ordering::SeqCst);
         assert!(matches!(store.scrub(&interrupt), Err(Error::Interrupted)));
@@ -198,10 +198,10 @@ fn child_forks_beside_an_erasure() {
     let (file, _) = given();
     let store = open(&file);
     for round in 0..4 {
-        let begun = AtomicBool::new(false);
+        let reading = AtomicBool::new(false);
         scope(|scope| {
-            scope.spawn(|| long_read(&store, &begun, Duration::from_millis(150)));
-            wait_for(&begun);
+            scope.spawn(|| long_read(&store, &reading, Duration::from_millis(150)));
+            wait_for(&reading);
             erase_one(&store, &format!("memory {round}"));
             scope.spawn(|| store.scrub(&never).unwrap());
             sleep(Duration::from_millis(60));
