@@ -147,7 +147,10 @@ def test_a_value_that_is_too_long_is_refused_before_all_of_it_is_read(monkeypatc
 @pytest.mark.parametrize("piece", [1, 3, 1 << 16])
 def test_what_is_no_json_is_named_by_its_line(monkeypatch, data, line, piece):
     monkeypatch.setattr(_json_text, "PIECE", piece)
-    with pytest.raises(InvalidInputError, match=f"x, line {line}: it is not JSON"):
-        text = JsonText(io.BytesIO(data), Path("x"))
+
+    def read(text):
         list(text.items())
         text.expect_end()
+
+    with pytest.raises(InvalidInputError, match=f"x, line {line}: it is not JSON"):
+        read(JsonText(io.BytesIO(data), Path("x")))
