@@ -34,6 +34,7 @@ __all__ = [
     "Packed",
     "Ranked",
     "Staging",
+    "__version__",
     "cosines",
     "estimate_tokens",
     "feedback_score",
@@ -45,6 +46,7 @@ __all__ = [
     "validate_signals",
 ]
 
+__version__: str
 _Vector: TypeAlias = NDArray[np.float32]
 
 @final
