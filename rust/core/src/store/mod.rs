@@ -8,6 +8,7 @@ mod codec;
 mod compact;
 mod entry;
 mod erase;
+mod errno;
 mod export;
 mod fault;
 mod filling;
@@ -201,7 +202,7 @@ impl Store {
 
     /// What it means for a write that the system starts no thread.
     pub fn no_thread(&self, error: &std::io::Error) -> Error {
-        fault::io(&self.shared.path, error.raw_os_error().unwrap_or(libc::EAGAIN))
+        fault::io(&self.shared.path, errno::errno(error, libc::EAGAIN))
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.
