@@ -58,7 +58,7 @@ fn one_by_one(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
 }
 
 fn at_once(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
-    tx.fill(|filling| memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new)))
+    tx.fill(|filling| memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new).map(drop)))
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
 mod admitted;
+mod ahead;
 mod calibrate;
 mod candidates;
 mod columns;
@@ -32,6 +33,7 @@ mod similar;
 mod view;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
@@ -52,7 +54,7 @@ pub use view::best_cosine;
 /// One open collection. Shared between threads; every method may be called from any of them.
 pub struct Engine {
     store: Store,
-    cache: Cache,
+    cache: Arc<Cache>,
     floors: calibrate::KnownFloors,
     analyzer: Analyzer,
     name: String,
@@ -83,7 +85,7 @@ impl Engine {
         )?;
         Ok(Self {
             store,
-            cache: Cache::new(options.cache_mb << 20),
+            cache: Arc::new(Cache::new(options.cache_mb << 20)),
             floors: calibrate::KnownFloors::default(),
             analyzer,
             name: options.name,
