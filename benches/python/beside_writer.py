@@ -9,7 +9,8 @@ session of the reader's own user, so that they are part of what the reader searc
 The control is a process that does the same work at the same time on another collection in another folder, so that what
 a core that is shared costs cancels out. A time is from call to return, less what the thread stood ready and waited for
 a core (as Linux counts it): what is left are its own work and its waits for locks, for the interpreter and for the
-disk. Conditions take turns in slices of a fraction of a second within one run.
+disk. Conditions take turns in slices of a fraction of a second within one run, every other round in the reverse order:
+what an `owner` has grows with each slice beside the writer, and `context` searches all of it. It begins with 10,000.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from retentive import Collection
 from rows import Rows
 
 TURNS = 500
+OWNED = 10_000  # what the reader's user has elsewhere, where the writer adds to it
 BATCH = 1_000
 WHAT = ("given", "static", "expire", "forget", "consolidate", "owner")
 WHERE = ("thread", "process")
@@ -196,6 +198,8 @@ def compare(what: str, where: str, folder: Path, rounds: int, seconds: float) ->
     rows = Rows(TURNS, TURNS, seed=3)
     with Collection("beside", path=ours) as db:
         db.remember_many([dict(item, session="s", user=user) for item in rows.items()])
+        if user is not None:
+            db.remember_many([dict(item, session="old", user=user) for item in Rows(OWNED, OWNED, seed=5).items()])
         reads: dict[str, Read] = {
             "recall": lambda text: db.recall(text, session="s", user=user, min_relevance=None),
             "context": lambda text: db.context(text, session="s", user=user, min_relevance=None),
@@ -218,12 +222,14 @@ def take_turns(
     work = dict.fromkeys(loads, 0)
     for read in reads.values():
         latencies(read, questions, 0.1)
+    order = list(loads.items())
     for _ in range(rounds):
-        for name, load in loads.items():
+        for name, load in order:
             load.start()
             for verb, read in reads.items():
                 times[verb][name] += latencies(read, questions, seconds)
             work[name] = load.stop()
+        order.reverse()
     return {verb: {name: np.array(of) * 1e3 for name, of in by.items()} for verb, by in times.items()}, work
 
 

@@ -179,6 +179,9 @@ impl Writer {
             self.abandon();
         }
         group.verdict.tell(done.clone());
+        if let Some(conn) = self.conn.as_ref().filter(|_| done.is_ok()) {
+            conn.checkpoint_if_due();
+        }
         done
     }
 
