@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from retentive import _steps, _validate
-from retentive._give_way import give_way, giving_way
+from retentive._core import give_way
+from retentive._give_way import giving_way
 from retentive._vectors import same_dimension
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from retentive import _clock, _core, _ids, _steps, _times, _validate
 from retentive._constants import FACT, PINNED
+from retentive._core import give_way
 from retentive._errors import ConfigurationError, ConflictError, InvalidInputError, SummarizeError
-from retentive._give_way import give_way, giving_way
+from retentive._give_way import giving_way
 from retentive._remember import normalised_key
 from retentive._results import ConsolidationReport
 from retentive._steps import CHECKPOINT, Steps
