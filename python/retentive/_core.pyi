@@ -37,6 +37,7 @@ __all__ = [
     "estimate_tokens",
     "feedback_score",
     "find_arrays",
+    "give_way",
     "measure",
     "repair",
     "select",

@@ -66,8 +66,10 @@ impl<'c> Ahead<'c> {
             let Some(rows) = added.rows.filter(|rows| rows.len() >= WORTH_A_VERSION) else { continue };
             let before = self.cache.held(id).filter(|held| held.epoch() == tx.epoch() && held.rev() == added.since);
             let Some(before) = before else { continue };
-            let version = Arc::new(before.grown(tx.rev()?, rows)?);
-            let cache = Arc::clone(self.cache);
+            let rev = tx.rev()?;
+            // Rows that do not fit what is in memory are no fault of the write: the read that catches up loads anew, or says so.
+            let Ok(version) = before.grown(rev, rows) else { continue };
+            let (cache, version) = (Arc::clone(self.cache), Arc::new(version));
             tx.after_commit(move || cache.publish(id, version));
         }
         Ok(())
