@@ -151,8 +151,8 @@ fn readers_beside_a_writer_in_memory_see_whole_transactions() {
     });
 }
 
-/// Each write is of so many rows.
-fn write_and_read(path: &Path, engine: &Engine, writes: usize, rows: usize) {
+/// Each transaction is of so many rows.
+fn write_and_read(path: &Path, engine: &Engine, transactions: usize, rows: usize) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -169,14 +169,14 @@ fn write_and_read(path: &Path, engine: &Engine, writes: usize, rows: usize) {
             });
         }
         let other = open(Some(path));
-        for number in 0..writes {
+        for number in 0..transactions {
             let writer = if number % 2 == 0 { engine } else { &other };
             let new = (0..rows).map(|row| said("a", &format!("row {row}"))).collect();
             writer.remember(new, NOW, &go).unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(engine.turns("a", None, None, NOW, &go).unwrap().len(), writes * rows);
+    assert_eq!(engine.turns("a", None, None, NOW, &go).unwrap().len(), transactions * rows);
 }
 
 #[test]

@@ -58,7 +58,9 @@ fn one_by_one(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
 }
 
 fn at_once(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
-    tx.fill(|filling| memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new).map(drop)))
+    tx.fill(|filling| {
+        memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new).map(drop))
+    })
 }
 
 #[test]

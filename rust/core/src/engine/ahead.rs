@@ -34,10 +34,10 @@ impl<'c> Ahead<'c> {
     /// A memory was stored.
     pub fn add(&mut self, filled: Filled, new: NewMemory) {
         let partition = filled.head.partition;
-        let added = self.added.entry(partition).or_insert_with(|| Added {
-            since: filled.partition_was,
-            rows: self.cache.holds(partition).then(Vec::new),
-        });
+        let added = self
+            .added
+            .entry(partition)
+            .or_insert_with(|| Added { since: filled.partition_was, rows: self.cache.holds(partition).then(Vec::new) });
         if let Some(rows) = &mut added.rows {
             rows.push(IndexRow {
                 head: filled.head,
@@ -81,8 +81,8 @@ impl<'c> Ahead<'c> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::request::{BoundModel, NewMemory, Options};
     use super::super::Engine;
+    use super::super::request::{BoundModel, NewMemory, Options};
     use crate::error::Error;
     use crate::model::{Judge, Kind, Vector};
     use crate::store::Durability;
@@ -115,14 +115,18 @@ mod tests {
             kind: Kind::Turn,
             user: Some("ann".to_owned()),
             session: Some(format!("s{}", number % 3)),
-            role: (number % 2 == 0).then(|| "user".to_owned()),
-            name: (number % 5 == 0).then(|| "Bob".to_owned()),
+            role: number.is_multiple_of(2).then(|| "user".to_owned()),
+            name: number.is_multiple_of(5).then(|| "Bob".to_owned()),
             key: None,
             turn: None,
             ts: 1_000_000 * number as i64,
-            expires: (number % 7 == 0).then_some(i64::MAX - 1),
+            expires: number.is_multiple_of(7).then_some(i64::MAX - 1),
             metadata: None,
-            vectors: if number % 11 == 0 { Vec::new() } else { vec![Vector::first(vec![number as f32, 1.0]); 1 + number % 2] },
+            vectors: if number.is_multiple_of(11) {
+                Vec::new()
+            } else {
+                vec![Vector::first(vec![number as f32, 1.0]); 1 + number % 2]
+            },
             model_epoch: None,
             judge: Judge::None,
             supersedes: Vec::new(),

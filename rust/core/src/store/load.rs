@@ -273,12 +273,7 @@ struct Loader<'a, 'tx> {
 impl<'a, 'tx> Loader<'a, 'tx> {
     fn new(tx: &'a ReadTx<'tx>) -> Result<Self> {
         let prepare = |select| tx.sql().prepare_cached(select).at(tx.path());
-        Ok(Self {
-            tx,
-            head: prepare(SELECT_HEAD)?,
-            heads: prepare(SELECT_HEADS)?,
-            vectors: prepare(SELECT_VECTORS)?,
-        })
+        Ok(Self { tx, head: prepare(SELECT_HEAD)?, heads: prepare(SELECT_HEADS)?, vectors: prepare(SELECT_VECTORS)? })
     }
 
     /// Memories whose numbers follow each other.
