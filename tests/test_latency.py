@@ -17,6 +17,7 @@ from retentive._remember import new_memory
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
 KINDS = ("static", "forget", "given", "expire", "consolidate")  # of bulk work
 BESIDE = [(what, where) for where in ("thread", "process") for what in (KINDS if SOAK else KINDS[:2])]
+OWNER = [("owner", "thread")] if SOAK else []  # the core's own tests say that nothing is left to catch up with
 
 FIRST_RECALLS = """
 import time
@@ -86,7 +87,7 @@ def test_other_threads_get_the_interpreter_in_the_middle_of_a_bulk_write(db, whe
 
 @pytest.mark.soak
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="nothing tells waiting for a core apart")
-@pytest.mark.parametrize(("what", "where"), [*BESIDE, ("owner", "thread")])
+@pytest.mark.parametrize(("what", "where"), [*BESIDE, *OWNER])
 def test_a_bulk_writer_does_not_slow_a_reader_twofold(beside_writer, tmp_path, what, where, counted):
     """Against the same work on another collection: the median, and the 99th percentile (the 97th of few in a test run).
 
