@@ -59,6 +59,14 @@ impl Partition {
         Ok(())
     }
 
+    /// The version that `rev` makes of this one where it only adds rows, in their order.
+    pub fn grown(&self, rev: i64, rows: Vec<IndexRow>) -> Result<Self> {
+        let mut grown = self.clone();
+        rows.into_iter().try_for_each(|row| grown.take(row))?;
+        grown.rev = rev;
+        Ok(grown)
+    }
+
     #[must_use]
     pub fn rev(&self) -> i64 {
         self.rev

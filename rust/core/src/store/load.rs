@@ -12,12 +12,20 @@ use crate::error::{Error, Result};
 use crate::model::{Outcome, Vector};
 
 /// Entry, head blob and the vector if there is just one: what most memories are loaded with.
-const SELECT_HEAD: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", c.head, v.model, v.part, v.data FROM memory m JOIN content c ON c.seq = m.seq \
-     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq = ?1"
-);
+macro_rules! select_heads {
+    ($which:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", c.head, v.model, v.part, v.data FROM memory m CROSS JOIN content c ON c.seq = m.seq \
+             LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq ",
+            $which
+        )
+    };
+}
+const SELECT_HEAD: &str = select_heads!("= ?1");
+/// Of memories that follow each other: what was stored at once is read from page to page, not looked up one by one.
+const SELECT_HEADS: &str = select_heads!("BETWEEN ?1 AND ?2 ORDER BY m.seq");
 /// Entry, head blob and body.
 const SELECT_ALL: &str =
     concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
@@ -54,12 +62,14 @@ impl ReadTx<'_> {
         }
         changed.sort_unstable();
         let mut loader = Loader::new(self)?;
-        for seq in changed {
-            let index_row = loader.index_row(seq)?;
-            if index_row.head.partition != partition || index_row.head.rev <= since {
-                return Err(self.damaged("memory", seq));
+        let mut checked = |row: IndexRow| {
+            if row.head.partition != partition || row.head.rev <= since {
+                return Err(self.damaged("memory", row.head.seq));
             }
-            each(index_row)?;
+            each(row)
+        };
+        for run in changed.chunk_by(|a, b| a + 1 == *b) {
+            loader.load(run, &mut checked)?;
         }
         let gone = if since > 0 {
             self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?
@@ -255,6 +265,7 @@ impl ReadTx<'_> {
 /// The statements of a partition load, prepared once.
 struct Loader<'a, 'tx> {
     tx: &'a ReadTx<'tx>,
+    head: CachedStatement<'a>,
     heads: CachedStatement<'a>,
     vectors: CachedStatement<'a>,
 }
@@ -262,16 +273,37 @@ struct Loader<'a, 'tx> {
 impl<'a, 'tx> Loader<'a, 'tx> {
     fn new(tx: &'a ReadTx<'tx>) -> Result<Self> {
         let prepare = |select| tx.sql().prepare_cached(select).at(tx.path());
-        Ok(Self { tx, heads: prepare(SELECT_HEAD)?, vectors: prepare(SELECT_VECTORS)? })
+        Ok(Self { tx, head: prepare(SELECT_HEAD)?, heads: prepare(SELECT_HEADS)?, vectors: prepare(SELECT_VECTORS)? })
     }
 
-    fn index_row(&mut self, seq: Seq) -> Result<IndexRow> {
-        let (entry, content, mut vectors) = self.head(seq)?;
-        if entry.parts > 1 {
-            vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
+    /// Memories whose numbers follow each other.
+    fn load(&mut self, run: &[Seq], each: &mut dyn FnMut(IndexRow) -> Result<()>) -> Result<()> {
+        let Self { tx, head, heads, vectors } = self;
+        let mut rows = match run {
+            [seq] => head.query([seq]),
+            [first, .., last] => heads.query([first, last]),
+            [] => return Ok(()),
         }
-        let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.tx.feedback(&entry)? };
-        let cites = self.tx.cited_by(seq, &content.consolidated_from)?;
+        .at(tx.path())?;
+        for seq in run {
+            let row = rows.next().at(tx.path())?.ok_or_else(|| tx.damaged("memory", *seq))?;
+            each(Self::index_row(tx, vectors, row, *seq)?)?;
+        }
+        Ok(())
+    }
+
+    fn index_row(
+        tx: &ReadTx,
+        vectors: &mut CachedStatement<'_>,
+        row: &rusqlite::Row<'_>,
+        seq: Seq,
+    ) -> Result<IndexRow> {
+        let (entry, content, mut own) = Self::read(tx, row, seq)?;
+        if entry.parts > 1 {
+            own = tx.read_vectors(vectors, &entry)?;
+        }
+        let feedback = if entry.feedbacks == 0 { Vec::new() } else { tx.feedback(&entry)? };
+        let cites = tx.cited_by(seq, &content.consolidated_from)?;
         Ok(IndexRow {
             head: entry.head,
             role: content.role,
@@ -279,19 +311,17 @@ impl<'a, 'tx> Loader<'a, 'tx> {
             cites,
             terms: content.terms,
             marks: content.marks,
-            vectors,
+            vectors: own,
             feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
         })
     }
 
-    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vector>)> {
-        let path = self.tx.path();
-        let mut rows = self.heads.query([seq]).at(path)?;
-        let row = rows.next().at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
-        let entry = Entry::read(row).at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
-        let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(path)?;
-        let content = codec::decode_head(blob, seq).ok_or_else(|| self.tx.damaged("content", seq))?;
-        let alone = if entry.parts == 1 { self.tx.read_vector(row, WIDTH + 1, &entry, None)?.1 } else { None };
+    fn read(tx: &ReadTx, row: &rusqlite::Row<'_>, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vector>)> {
+        let entry = Entry::read(row).at(tx.path())?.filter(|entry| entry.head.seq == seq);
+        let entry = entry.ok_or_else(|| tx.damaged("memory", seq))?;
+        let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(tx.path())?;
+        let content = codec::decode_head(blob, seq).ok_or_else(|| tx.damaged("content", seq))?;
+        let alone = if entry.parts == 1 { tx.read_vector(row, WIDTH + 1, &entry, None)?.1 } else { None };
         let vectors = alone.into_iter().collect();
         Ok((entry, content, vectors))
     }

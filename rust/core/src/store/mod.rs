@@ -40,7 +40,7 @@ use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
 pub use export::{Successor, Unused};
-pub use filling::Filling;
+pub use filling::{Filled, Filling};
 pub use outfile::{Outfile, Unnamed};
 pub use patience::Interrupt;
 pub use read::ReadTx;
