@@ -1,4 +1,4 @@
-"""Two builds of the programs of `benches/` in turns on the same collections: what a change gained, on a machine that others use.
+"""Two builds of the programs of `benches/` in turns on the same collections: what a change gained.
 
     python benches/python/turns.py --before OLD/release --after NEW/release --out benches/results/turns.json
     python benches/python/turns.py --before OLD/release --after NEW/release --first scale/data/scale.db --sessions 2000
@@ -61,9 +61,9 @@ def first(options: argparse.Namespace) -> dict[str, Any]:
     """First recalls of sessions that were not read yet, in milliseconds."""
     taken: dict[str, list[dict[str, Any]]] = {"before": [], "after": []}
     for seed in range(options.rounds):
-        for name in taken:
+        for name, figures in taken.items():
             arguments = ("--file", options.first, "--sessions", options.sessions, "--seed", seed + 1, "--reads", 200)
-            taken[name].append(told(getattr(options, name) / "first", *arguments))
+            figures.append(told(getattr(options, name) / "first", *arguments))
     return {"sessions": options.sessions, "rounds": taken}
 
 
