@@ -92,7 +92,9 @@ mod tests {
         #[test]
         fn ids_come_back_as_given(given in prop::collection::vec(id(), 0..20)) {
             let mut ids = Ids::default();
-            given.iter().for_each(|id| ids.push(id));
+            for id in &given {
+                ids.push(id);
+            }
             for (row, id) in (0..).zip(&given) {
                 prop_assert_eq!(ids.get(row), Some(id.clone()));
             }
