@@ -2,11 +2,13 @@
 //!
 //! `first --file data/scale.db --sessions 2000 --reads 300 --dimension 256`, prints one JSON object: milliseconds, the median of wall time
 //! and, on Linux, the mean of processor time. The first session of all is read beforehand.
+//! `--limit 0` returns no memory, so that the next ones are ranking alone, but for the look-up of the session.
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use retentive_benches::{Numbers, argument, middle_us, open, processor, recall_request};
+use retentive_core::engine::RecallRequest;
 use retentive_core::store::Durability;
 
 const NOW: i64 = 1_767_225_600_000_000;
@@ -44,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = open(file, Durability::Normal)?;
     let mut request = |session: u64| {
         let query = String::from("word1 word2 word3");
-        recall_request(query, numbers.vector(dimension), format!("session-{session}"), NOW)
+        let limit = Some(argument("limit", 10));
+        RecallRequest { limit, ..recall_request(query, numbers.vector(dimension), format!("session-{session}"), NOW) }
     };
     let never = || false;
     if sessions > 1 {
