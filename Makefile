@@ -87,7 +87,7 @@ bench-peers: $(STAMP)/installed ## retentive beside other libraries, each in its
 wheel: $(STAMP)/tools need-rust ## The wheel and the source distribution in dist/, each installed and used in a fresh environment
 	$(PY) -m pip install --quiet --group release
 	rm -rf $(RELEASE)
-	CARGO_TARGET_DIR=$(TARGET)/portable $(VENV)/bin/maturin build --release --locked $(PORTABLE) --interpreter $(PY) --out $(RELEASE)
+	PATH="$(abspath $(VENV))/bin:$$PATH" CARGO_TARGET_DIR=$(TARGET)/portable $(VENV)/bin/maturin build --release --locked $(PORTABLE) --interpreter $(PY) --out $(RELEASE)
 	$(VENV)/bin/maturin sdist --out $(RELEASE)
 	$(PY) scripts/smoke_release.py $(RELEASE)
 

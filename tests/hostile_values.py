@@ -159,6 +159,10 @@ METHODS = {
     "reembed": {"embedder": values},
     "export": {"path": moved, "vectors": numbers},
     "import_": {"path": moved, "on_conflict": strings},
+    "import_items": {
+        "items": st.lists(st.fixed_dictionaries({}, optional=MEMORY | {"vector": vectors, "texts": ids}), max_size=3),
+        "on_conflict": strings,
+    },
     "backup": {"path": moved},
 }
 # What they stored before the error stays, and the error says how much: batches, and items that a judge must see.
@@ -182,6 +186,7 @@ REQUIRED = {
     "reembed": {"embedder"},
     "export": {"path"},
     "import_": {"path"},
+    "import_items": {"items"},
     "backup": {"path"},
 }
 SETTINGS = {

@@ -329,6 +329,7 @@ WRITES = {
     "delete": lambda db: db.delete([db.turns("a")[0].id]),
     "clear": lambda db: db.clear(),
     "import_": lambda db: db.import_("none.jsonl"),
+    "import_items": lambda db: db.import_items([{"text": "x"}]),
 }
 
 

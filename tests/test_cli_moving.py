@@ -125,7 +125,7 @@ LOGS = {
 @pytest.mark.parametrize("origin", LOGS)
 def test_chat_logs_are_turns_of_the_session_and_user_that_are_named(cli, origin):
     read = cli("import", "-", "--from", origin, "-s", "old", "-u", "ann", input=json.dumps(LOGS[origin]))
-    assert (read.exit_code, read.stdout) == (0, "imported 2 memories\n")
+    assert (read.exit_code, read.stdout) == (0, "imported 2 memories, 2 embedded\n")
     turns = [json.loads(line) for line in cli("turns", "-u", "ann", "--json").stdout.splitlines()]
     assert [(turn["role"], turn["text"]) for turn in turns] == [("user", "hello"), ("assistant", "hi")]
     assert turns[0]["session"].startswith("old")
@@ -133,7 +133,9 @@ def test_chat_logs_are_turns_of_the_session_and_user_that_are_named(cli, origin)
 
 def test_mem0_memories_are_facts_and_importing_twice_is_a_conflict(cli):
     log = json.dumps({"results": [{"id": "m1", "memory": "Likes tea", "user_id": "ann"}]})
-    assert cli("import", "-", "--from", "mem0", "--json", input=log).stdout == '{"imported": 1}\n'
+    assert cli("import", "-", "--from", "mem0", "--json", input=log).stdout == (
+        '{"imported": 1, "skipped": 0, "replaced": 0, "renumbered": 0, "embedded": 1}\n'
+    )
     found = json.loads(cli("search", "tea", "-u", "ann", "--json").stdout)["items"]
     assert [(item["id"], item["kind"]) for item in found] == [("m1", "fact")]
     again = cli("import", "-", "--from", "mem0", input=log)
@@ -146,9 +148,13 @@ def test_a_log_is_imported_whole_or_not_at_all(cli, monkeypatch):
     memories = [{"id": f"m{number}", "memory": f"memory {number}"} for number in range(2_500)]
     refused = cli("import", "-", "--from", "mem0", input=json.dumps(memories))
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert refused.stderr == 'retentive: the id "m1500" of the log is in use here; nothing was imported\n'
+    assert refused.stderr.startswith('retentive: items[1500]: the id "m1500" is in use here by a turn; nothing was')
+    assert "--on-conflict skip" in refused.stderr
     twice = json.dumps([*memories[:1_400], memories[7]])
-    assert 'the log has the id "m7" twice' in cli("import", "-", "--from", "mem0", input=twice).stderr
+    assert (
+        'items[1400]: the id "m7" is that of an earlier item'
+        in cli("import", "-", "--from", "mem0", input=twice).stderr
+    )
 
     embed = HashEmbedder.embed_documents
 
@@ -164,7 +170,7 @@ def test_a_log_is_imported_whole_or_not_at_all(cli, monkeypatch):
     assert texts(cli) == ["here"]
 
 
-def test_documents_that_stop_halfway_are_counted(cli, monkeypatch):
+def test_documents_are_stored_whole_or_not_at_all(cli, monkeypatch):
     embed = HashEmbedder.embed_documents
 
     def failing(self, texts):
@@ -172,16 +178,26 @@ def test_documents_that_stop_halfway_are_counted(cli, monkeypatch):
             raise RuntimeError("out of order")
         return embed(self, texts)
 
+    cli("remember", "kept", "-s", "a", "--id", "d7")
     got = {"ids": [f"d{n}" for n in range(2_500)], "documents": [f"document {n}" for n in range(2_500)]}
-    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
     refused = cli("import", "-", "--from", "chroma", input=json.dumps(got))
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "2,000 of 2,500 documents were stored" in refused.stderr
+    assert 'items[7]: the id "d7" is in use here by a turn' in refused.stderr
+    monkeypatch.setattr(HashEmbedder, "embed_documents", failing)
+    assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).exit_code == 1
+    assert json.loads(cli("stats", "--json").stdout)["count"] == 1
+
+
+def test_a_log_that_has_grown_is_imported_again_without_what_is_here(cli):
+    memories = [{"id": f"m{number}", "memory": f"memory {number}"} for number in range(3)]
+    assert cli("import", "-", "--from", "mem0", input=json.dumps(memories[:2])).exit_code == 0
+    grown = cli("import", "-", "--from", "mem0", "--on-conflict", "skip", input=json.dumps(memories))
+    assert (grown.exit_code, grown.stdout) == (0, "imported 1 memory, 2 skipped, 3 embedded\n")
 
 
 def test_what_chroma_returned_is_documents(cli):
     got = {"ids": ["d1", "d2"], "documents": ["The export button", "Invoices"], "metadatas": [{"page": 1}, None]}
-    assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories\n"
+    assert cli("import", "-", "--from", "chroma", input=json.dumps(got)).stdout == "imported 2 memories, 2 embedded\n"
     (found,) = json.loads(cli("search", "export button", "-n", "1", "--json").stdout)["items"]
     assert (found["id"], found["kind"], found["metadata"]["page"]) == ("d1", None, 1)
     refused = cli("import", "-", "--from", "chroma", input="{")
@@ -192,7 +208,7 @@ def test_conversations_of_chatgpt_are_sessions(cli):
     message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["hello"]}, "id": "m"}
     node = {"id": "n", "message": message, "parent": None, "children": []}
     log = json.dumps([{"conversation_id": "c1", "title": "t", "current_node": "n", "mapping": {"n": node}}])
-    assert cli("import", "-", "--from", "chatgpt", input=log).stdout == "imported 1 memory\n"
+    assert cli("import", "-", "--from", "chatgpt", input=log).stdout == "imported 1 memory, 1 embedded\n"
     assert cli("turns").stdout.startswith("session c1\n0. hello\n")
 
 
@@ -215,7 +231,6 @@ def test_options_that_say_nothing_of_a_format_are_refused(cli):
         ["-u", "ann"],
         ["--collection", "x"],
         ["--from", "mem0", "-s", "a"],
-        ["--from", "openai", "--on-conflict", "skip"],
         ["--from", "diary"],
         ["--on-conflict", "merge"],
     ):

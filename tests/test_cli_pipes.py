@@ -59,12 +59,24 @@ def test_an_export_that_is_killed_leaves_no_text_in_the_temporary_folder(cli, te
     with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
         db.remember_many([{"text": f"note {number} " * 20, "session": "a"} for number in range(1_000)])
     child = subprocess.Popen([*COMMAND, "export", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    child.stdout.read(1)  # what a pipe takes is written, the rest stands in the folder
-    assert list(temporary.rglob("*.jsonl")) != []
+    child.stdout.read(1)  # what a pipe takes is written, the rest waits in a file without a name
+    assert list(temporary.rglob("*")) == []
     child.send_signal(killed)
     child.communicate(timeout=60)
     assert child.returncode in {130, -killed}
-    assert left_in(temporary) == []
+    assert list(temporary.rglob("*")) == []
+
+
+@unix
+def test_two_exports_to_pipes_at_once_are_both_whole(cli, temporary, tmp_path):
+    with Collection("retentive", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember_many([{"text": f"note {number} " * 20, "session": "a"} for number in range(1_000)])
+        db.export(tmp_path / "chat.jsonl")
+    both = [subprocess.Popen([*COMMAND, "export", "-"], stdout=subprocess.PIPE) for _ in range(2)]
+    begun = [os.read(child.stdout.fileno(), 1) for child in both]  # both are at work
+    whole = [start + child.communicate(timeout=60)[0] for start, child in zip(begun, both, strict=True)]
+    assert whole == [(tmp_path / "chat.jsonl").read_bytes()] * 2
+    assert list(temporary.rglob("*")) == []
 
 
 def test_without_files_without_a_name_it_is_read_all_the_same(cli, temporary, tmp_path, monkeypatch):
@@ -118,3 +130,14 @@ def test_python_imports_from_the_path_of_a_descriptor(tmp_path):
     with Collection("piped", embedder=HashEmbedder(64)) as db:
         assert db.import_(f"/dev/fd/{reading}").imported == 1
     os.close(reading)
+
+
+@unix
+def test_an_export_to_standard_output_that_is_closed_is_refused(cli, tmp_path):
+    cli("import", "-", input=EXPORT)
+    script = f'"{sys.executable}" -m retentive export - >&-'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "retentive: standard output is closed, expected a pipe or the name of a file\n",
+    )

@@ -13,7 +13,6 @@ from retentive.evaluate.__main__ import main
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import TokenVectors, embedder_for, embedder_or_pair_for
 from retentive.evaluate.progress import Progress
-from retentive.evaluate.surroundings import installed_version
 from retentive.evaluate.tables import grid
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
@@ -258,7 +257,7 @@ def test_command_writes_raw_figures_as_json(locomo_file, tmp_path, capsys):
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["dataset"]["questions"] == 3
     assert result["dataset"]["turns"] == 5
-    assert result["retentive"]["version"] == installed_version()
+    assert result["retentive"]["version"] == retentive.__version__
     assert {"cpu", "cores", "python", "system"} <= set(result["machine"])
     assert result["settings"]["top"] == [1, 3]
     (run,) = result["runs"]

@@ -1,11 +1,13 @@
 """`export` and `import_`: what was stored is the same somewhere else, or nothing is there."""
 
 import asyncio
+import io
 import json
 import os
 import stat
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 
 import pytest
@@ -161,7 +163,8 @@ def test_export_that_fails_leaves_the_file_that_was_there(db, tmp_path):
     file = tmp_path / "chat.jsonl"
     db.export(file)
     before = file.read_bytes()
-    db.remember_many([{"text": f"number {n}", "session": "many"} for n in range(4_000)])
+    long = {"n": "x" * 20_000}  # it takes longer than the callback waits for
+    db.remember_many([{"text": f"number {n}", "session": "many", "metadata": long} for n in range(2_500)])
 
     def stop(done, total):
         raise RuntimeError("enough")
@@ -393,3 +396,25 @@ def test_a_move_to_other_vectors_that_was_begun_is_not_in_the_export(db, tmp_pat
         first, second, _ = round_trip(db, tmp_path, target, vectors=True)
         assert first == second
         assert not target.stats()["reembed_pending"]
+
+
+def test_an_open_file_gets_the_export_when_it_is_whole(db, tmp_path, monkeypatch):
+    filled(db)
+    count = db.export(tmp_path / "chat.jsonl")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    buffered, raw = io.BytesIO(), (tmp_path / "raw").open("wb", buffering=0)
+    with raw:
+        assert db.export(buffered) == db.export(raw) == count
+    assert buffered.getvalue() == (tmp_path / "raw").read_bytes() == (tmp_path / "chat.jsonl").read_bytes()
+    assert list((tmp_path / "temporary").iterdir()) == []
+    with pytest.raises(InvalidInputError, match="a file of text"):
+        db.export(io.StringIO())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no links without rights")
+def test_a_ring_of_links_is_the_systems_error(db, tmp_path):
+    (tmp_path / "ring").symlink_to("ring")
+    for action in (db.export, db.import_, db.backup):
+        with pytest.raises(OSError, match="ring"):
+            action(tmp_path / "ring")

@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -32,6 +33,10 @@ def test_all_is_sorted():
     """Constants, classes, functions: the order that the linter keeps."""
     order = {name: (not name.isupper(), name[0].islower(), name) for name in retentive.__all__}
     assert list(retentive.__all__) == sorted(retentive.__all__, key=order.__getitem__)
+
+
+def test_version_is_the_distributions():
+    assert retentive.__version__ == version("retentive")
 
 
 def test_all_is_complete():

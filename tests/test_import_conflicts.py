@@ -1,6 +1,7 @@
 """`import_` into what has something, and of what is wrong: conflicts as asked, and all of it or nothing."""
 
 import contextlib
+import gzip
 import json
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from retentive import ANY, Collection, ConflictError, HashEmbedder, InvalidInputError, StoreError, VersionError
+from retentive.importers import openai_messages
 
 
 def lines(path):
@@ -94,7 +96,7 @@ def test_replace_of_a_chain_wakes_no_link_of_a_longer_one(db, tmp_path):
     third = db.feedback(second, "corrected", "Lives in Porto")
     assert db.import_(tmp_path / "chain.jsonl", "replace").replaced == 2
     assert db.recall("lives in", user="ann", min_relevance=None).ids == [third]
-    assert [hit.id for hit in db.history(first)] == [first, second]
+    assert [hit.id for hit in db.history(first)] == [first, second, third]
     assert db.verify().ok
     db.forget(ids=[third])
     assert db.recall("lives in", user="ann", min_relevance=None).ids == []
@@ -384,3 +386,28 @@ def test_an_expired_memory_here_holds_its_key_no_longer(db, tmp_path):
     assert db.import_(tmp_path / "chat.jsonl").imported == 1
     assert db.fact("city", user="ann").text == "Vienna"
     assert db.verify().ok
+
+
+def test_a_field_twice_is_named(db, tmp_path):
+    file = written(tmp_path, MEMORY)
+    file.write_text(file.read_text("utf-8").replace('"role":', '"id": "b", "role":'), "utf-8")
+    with pytest.raises(InvalidInputError, match="line 2: it has the field 'id' twice"):
+        db.import_(file)
+    assert db.count() == 0
+
+
+def test_a_packed_file_is_told(db, tmp_path):
+    db.remember("hello", session="s")
+    db.export(tmp_path / "chat.jsonl")
+    (tmp_path / "chat.gz").write_bytes(gzip.compress((tmp_path / "chat.jsonl").read_bytes()))
+    for read in (db.import_, lambda file: db.import_items(openai_messages(file))):
+        with pytest.raises(InvalidInputError, match="packed with gzip"):
+            read(tmp_path / "chat.gz")
+
+
+def test_no_importer_opens_a_collection_that_is_open(db):
+    """Closing it would drop SQLite's locks in this process."""
+    db.remember("hello", session="s")
+    for file in (db.path, db.path.with_name(f"{db.path.name}-wal")):
+        with pytest.raises(InvalidInputError, match="a database that is open"):
+            db.import_items(openai_messages(file))

@@ -3,12 +3,13 @@
     python benches/python/moving.py --size 100000
 
 The floors: copying the file for the backup; reading all rows with Python's `sqlite3` and writing their bytes for the
-export; `remember_many` of the same texts, with the vectors given, for the import.
+export; `remember_many` of the same texts for the import, and for the log of another program.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retentive import Collection
+from retentive.importers import openai_messages
 from rows import DIMENSION, Rows
 
 STEPS = (
@@ -29,6 +31,7 @@ STEPS = (
     "import",
     "import-vectors",
     "import-skip",
+    "log",
     "backup",
     "vacuum",
     "copy",
@@ -82,6 +85,8 @@ def main() -> None:
 def fill(folder: Path, size: int) -> tuple[float, float]:
     """Seconds to store all, on the clock and of a processor."""
     items = [{key: value for key, value in item.items() if key != "vector"} for item in Rows(size, 500).items()]
+    with (folder / "log.json").open("w", encoding="utf-8") as log:
+        json.dump([{"role": "user", "content": item["text"]} for item in items], log)
     with Collection("bench", path=folder) as db:
         start, used = time.perf_counter(), time.process_time()
         db.remember_many(items)
@@ -97,6 +102,7 @@ def run(step: str, folder: Path) -> None:
         "import": lambda: imported(folder, "lines"),
         "import-vectors": lambda: imported(folder, "vectors"),
         "import-skip": lambda: opened(folder, lambda db: db.import_(folder / "vectors.jsonl", on_conflict="skip")),
+        "log": lambda: logged(folder),
         "backup": lambda: opened(folder, lambda db: db.backup(folder / "backup.db")),
         "vacuum": lambda: vacuumed(folder),
         "copy": lambda: copied(folder),
@@ -125,6 +131,12 @@ def imported(folder: Path, kind: str) -> None:
     target = folder / f"into-{kind}"
     with Collection("bench", path=target) as db:
         db.import_(folder / f"{kind}.jsonl")
+
+
+def logged(folder: Path) -> None:
+    """Import a chat log of another program with as many messages, one list of JSON, into a new collection."""
+    with Collection("log", path=folder / "into-log") as db:
+        db.import_items(openai_messages(folder / "log.json"))
 
 
 def vacuumed(folder: Path) -> None:

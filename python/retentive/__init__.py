@@ -38,6 +38,7 @@ from retentive._constants import (
     OUTCOMES,
 )
 from retentive._context import ContextBlock
+from retentive._core import __version__ as __version__
 from retentive._errors import (
     BusyError,
     ClosedError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, cast
 
 from retentive._constants import ANY, User
 from retentive._errors import ClosedError
@@ -173,7 +173,7 @@ class CollectionTwins:
         return await self._engine.pool.call(_blocking(self).compact)
 
     async def aexport(
-        self, path: str | os.PathLike[str], *, vectors: bool = False, progress: Progress | None = None
+        self, path: str | os.PathLike[str] | BinaryIO, *, vectors: bool = False, progress: Progress | None = None
     ) -> int:
         """Do what `export` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).export, path, vectors=vectors, progress=progress)
@@ -183,6 +183,12 @@ class CollectionTwins:
     ) -> ImportReport:
         """Do what `import_` does, without blocking the event loop."""
         return await self._engine.pool.call(_blocking(self).import_, path, on_conflict, progress=progress)
+
+    async def aimport_items(
+        self, items: Iterable[Mapping[str, Any]], on_conflict: str = "error", *, progress: Progress | None = None
+    ) -> ImportReport:
+        """Do what `import_items` does, without blocking the event loop."""
+        return await self._engine.pool.call(_blocking(self).import_items, items, on_conflict, progress=progress)
 
     async def abackup(self, path: str | os.PathLike[str]) -> Path:
         """Do what `backup` does, without blocking the event loop."""

@@ -29,10 +29,12 @@ from retentive._requests import (
 __all__ = [
     "ContextParts",
     "Core",
+    "Exported",
     "Memory",
     "Packed",
     "Ranked",
     "Staging",
+    "__version__",
     "cosines",
     "estimate_tokens",
     "feedback_score",
@@ -44,6 +46,7 @@ __all__ = [
     "validate_signals",
 ]
 
+__version__: str
 _Vector: TypeAlias = NDArray[np.float32]
 
 @final
@@ -133,6 +136,10 @@ class Packed:
     def excerpts(self) -> list[str | None]: ...
     @property
     def dropped(self) -> list[tuple[str, int, str]]: ...
+
+@final
+class Exported:
+    def read(self, size: int) -> bytes: ...
 
 @final
 class Staging: ...
@@ -230,12 +237,15 @@ class Core:
     def export(
         self, path: str | PathLike[str], vectors: bool, now: int, progress: Callable[[int, int], object] | None
     ) -> int: ...
+    def export_unnamed(
+        self, beside: str | PathLike[str], vectors: bool, now: int, progress: Callable[[int, int], object] | None
+    ) -> tuple[int, Exported]: ...
     def backup(self, path: str | PathLike[str]) -> int: ...
     def has_models(self, models: Sequence[tuple[str, int, _Vector | None]]) -> bool: ...
     def stage(self) -> Staging: ...
     def add_staged(self, staging: Staging, memories: Sequence[tuple[NewMemory, Restored]]) -> None: ...
     def import_staged(
-        self, staging: Staging, on_conflict: str, extras: FileExtras, now: int
+        self, staging: Staging, on_conflict: str, extras: FileExtras, now: int, of_lines: bool
     ) -> tuple[int, int, int, int]: ...
     def warmup(self) -> None: ...
 

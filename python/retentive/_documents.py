@@ -27,18 +27,23 @@ def add(
     progress: Progress | None,
 ) -> Steps[list[str]]:
     """Store documents; see `Collection.add`."""
-    if isinstance(texts, str):
-        texts = [texts]
-        metadata = [metadata] if isinstance(metadata, Mapping) else metadata
-        ids = [ids] if isinstance(ids, str) else ids
-        vectors = _one_row(vectors)
-    items = _items(_validate.items(texts, "texts", "texts"), metadata, ids, vectors)
+    items = checked(texts, metadata, ids, vectors)
     with Bulk(engine, len(items), progress) as bulk:
         for start in range(0, len(items), TRANSACTION):
             chunk = items[start : start + TRANSACTION]
             yield from bulk.commit(chunk, _clock.now())
             yield CHECKPOINT
     return bulk.ids
+
+
+def checked(texts: Any, metadata: Any, ids: Any, vectors: object) -> list[Item]:
+    """Return documents whose every field is right, from the arguments of `Collection.add`."""
+    if isinstance(texts, str):
+        texts = [texts]
+        metadata = [metadata] if isinstance(metadata, Mapping) else metadata
+        ids = [ids] if isinstance(ids, str) else ids
+        vectors = _one_row(vectors)
+    return _items(_validate.items(texts, "texts", "texts"), metadata, ids, vectors)
 
 
 def _items(texts: Sequence[Any], metadata: object, ids: object, vectors: object) -> list[Item]:

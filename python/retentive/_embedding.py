@@ -145,19 +145,26 @@ class Embedding:
         if known is not None and known != self._core.model_epoch():
             self._given = known  # of a model that the collection no longer has: the core refuses them
             return
-        found = self._one_model()
-        embedder = self.models[0]
-        if found:
-            name = found[0][0]
-        elif not self._chosen and dimension != embedder.dimension:
-            name = GIVEN  # nobody chose an embedder, so the vectors are of a model we do not know
-        else:
-            name = embedder.name
-            if dimension != embedder.dimension:
-                raise _wrong_dimension(embedder, dimension)
-        epoch = self._core.bind_models([(name, dimension, None)])
+        epoch = self._core.bind_models([self.model_of_given(dimension)])
         if self._given is None:
             self._given = epoch if known is None else known
+
+    def model_of_given(self, dimension: int) -> tuple[str, int, None]:
+        """Return of which model vectors are that the caller made: the collection's, or what it gets with them.
+
+        Raises:
+            InvalidInputError: the collection has two models.
+            DimensionError: the embedder's vectors, which they are to be of, have another dimension.
+        """
+        found = self._one_model()
+        if found:
+            return found[0][0], dimension, None
+        embedder = self.models[0]
+        if dimension == embedder.dimension:
+            return embedder.name, dimension, None
+        if self._chosen:
+            raise _wrong_dimension(embedder, dimension)
+        return GIVEN, dimension, None  # nobody chose an embedder, so the vectors are of a model we do not know
 
     def accept_query(self) -> int:
         """Return what goes with a query vector that the caller made: it is taken to be of the collection's model.

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _steps, _validate
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from retentive._bulk import Progress
     from retentive._engine import Engine
 
 SUFFIX = ".db"
+_UNNAMED = "retentive-export"
+_PIECE = 1 << 18  # bytes
 COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
 
 
@@ -24,11 +27,32 @@ def export(engine: Engine, path: object, vectors: bool, progress: Progress | Non
     _validate.callable_or_none("progress", progress)
     _steps.plain("progress", progress)
     with_vectors = _validate.boolean("vectors", vectors)
-    target = outfile(path)
-    _refuse_collection(target)
-    written = engine.core.export(target, with_vectors, _clock.now(), progress)
+    if callable(getattr(path, "write", None)):
+        written = _export_into(engine, path, with_vectors, progress)
+    else:
+        target = outfile(path)
+        _refuse_collection(target)
+        written = engine.core.export(target, with_vectors, _clock.now(), progress)
     if progress is not None:
         progress(written, written)
+    return written
+
+
+def _export_into(engine: Engine, out: Any, with_vectors: bool, progress: Progress | None) -> int:
+    """Write into an open file what is whole by then, and had no name."""
+    if isinstance(out, io.TextIOBase):
+        raise InvalidInputError(
+            f"path is {_validate.shown(out)}, a file of text, expected one of bytes: open it with 'wb', or pass .buffer"
+        )
+    import tempfile  # and with it megabytes of others, for nothing where there is a path
+
+    beside = Path(tempfile.gettempdir()) / _UNNAMED
+    written, exported = engine.core.export_unnamed(beside, with_vectors, _clock.now(), progress)
+    while piece := exported.read(_PIECE):
+        rest = memoryview(piece)
+        while rest:
+            count = out.write(rest)  # of a raw file, maybe not all
+            rest = rest[count if isinstance(count, int) else len(rest) :]
     return written
 
 
@@ -63,7 +87,10 @@ def file(path: object) -> Path:
     absolute = given.absolute()
     if not absolute.is_symlink():
         return absolute
-    target = absolute.resolve()
+    try:
+        target = absolute.resolve()
+    except RuntimeError as error:  # a ring of links, before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(given)) from error
     return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
 
 

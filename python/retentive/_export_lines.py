@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from retentive import _calibration, _validate
 from retentive._errors import InvalidInputError, VersionError
@@ -24,8 +24,13 @@ FORMAT = "retentive-export"
 VERSION = 1
 LONGEST_LINE = 1 << 28  # bytes: the largest text and metadata, escaped, with the vectors of all parts, are less
 
+_PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip archive"}
 _HEADER = frozenset({"format", "version", "collection", "language", "memories", "models", "vectors", "calibration"})
 _UNUSED = frozenset({"next_turn", "user", "session"})
+
+
+Model: TypeAlias = "tuple[str, int, Vector | None]"  # name, dimension, probe; no probe where a caller made the vectors
+Calibrated: TypeAlias = tuple[float | None, float | None, str]  # noise floor, refusal floor, report as JSON
 
 
 class Unused(NamedTuple):
@@ -47,20 +52,27 @@ class Header(NamedTuple):
     """
 
     memories: int | None
-    models: list[tuple[str, int, Vector | None]]
+    models: list[Model]
     vectors: bool
-    calibration: tuple[float | None, float | None, str] | None
+    calibration: Calibrated | None
 
 
 def expect_lines(engine: Engine, path: Path) -> None:
     """Refuse what must not be opened here: closing a collection's file would drop SQLite's locks on it."""
     own = engine.core.stats()["path"]
     mine = [] if own is None else [Path(f"{own}{suffix}") for suffix in ("", *COMPANIONS)]
-    if any(_same(path, other) for other in mine) or any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS):
+    if any(_same(path, other) for other in mine) or is_open_database(path):
         raise InvalidInputError(
             f"path is {_validate.shown(str(path))}, a collection's own file that is open, expected one that export() "
             "wrote; to open a collection pass its folder to Collection(name, path=folder)"
         )
+
+
+def is_open_database(path: Path) -> bool:
+    """Whether what SQLite keeps beside an open file stands beside this one, or it is such a file."""
+    stem = next((path.name[: -len(suffix)] for suffix in COMPANIONS if path.name.endswith(suffix)), None)
+    mine = stem is not None and path.with_name(stem).exists()
+    return mine or any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS)
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -139,6 +151,9 @@ class Reader:
         except InvalidInputError:
             values = {}
         if values.get("format") != FORMAT:
+            what = packed(line or b"")
+            if what is not None:
+                raise InvalidInputError(f"{self._path}: it is {what}, expected JSON Lines; unpack it first")
             raise VersionError(
                 f'{self._path}: not an export of retentive: its first line is no object with "format": "{FORMAT}"; '
                 "for other programs' files see retentive.importers",
@@ -161,7 +176,11 @@ class Reader:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        values = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        values = json.loads(
+            line.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_without_repeats
+        )
+    except InvalidInputError:
+        raise
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"it is not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
@@ -175,6 +194,20 @@ def _object(line: bytes) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number in JSON")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise InvalidInputError(f"it has the field {_validate.shown(twice)} twice, expected it once")
+    return values
+
+
+def packed(start: bytes) -> str | None:
+    """Return what a file is whose first bytes say that it has to be unpacked; None of all others."""
+    return next((what for magic, what in _PACKED.items() if start.startswith(magic)), None)
 
 
 def _header(fields: Fields) -> Header:
@@ -198,7 +231,7 @@ def _list(value: object, name: str) -> list[Any]:
     return value
 
 
-def _model(fields: Fields) -> tuple[str, int, Vector | None]:
+def _model(fields: Fields) -> Model:
     fields.expect(frozenset({"name", "dimension", "probe"}))
     name = _validate.memory_id(fields.values.get("name"), "a model's name")
     dimension = _validate.integer("dimension", fields.values.get("dimension"), at_least=1)
@@ -206,7 +239,7 @@ def _model(fields: Fields) -> tuple[str, int, Vector | None]:
     return name, dimension, None if probe == "" else floats(probe, "probe", dimension)
 
 
-def _calibrated(fields: Fields) -> tuple[float | None, float | None, str]:
+def _calibrated(fields: Fields) -> Calibrated:
     fields.expect(frozenset({"noise_floor", "refusal_floor", "report"}))
     floors = [fields.values.get(name) for name in ("noise_floor", "refusal_floor")]
     noise, refusal = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
 from retentive._export import file
-from retentive._export_lines import Header, Reader, Unused, expect_lines
+from retentive._export_lines import Reader, Unused, expect_lines
 from retentive._give_way import giving_way
 from retentive._report import ImportReport
 from retentive._steps import CHECKPOINT
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from retentive._embedding import Embedding
     from retentive._engine import Engine
     from retentive._export_fields import Stored
+    from retentive._export_lines import Calibrated, Model
+    from retentive._requests import NewMemory, Restored
     from retentive._steps import Steps
 
 ON_CONFLICT = ("error", "skip", "replace")
@@ -35,64 +37,88 @@ def import_file(engine: Engine, path: object, on_conflict: str, progress: Progre
     with Reader(source) as reader:
         header = reader.header
         own_vectors = header.vectors and bool(header.models) and (yield from engine.embedding.is_of(header.models))
-        staged = Staged(engine, staging, header, own_vectors)
+        staged = Staged(engine, staging, header.models, own_vectors, header.calibration)
+        unused: list[Unused] = []
         rest = giving_way(reader)
         while batch := list(islice(rest, BATCH)):
-            yield from staged.add(batch)
+            unused += [line for line in batch if isinstance(line, Unused)]
+            yield from _add(staged, [line for line in batch if not isinstance(line, Unused)])
             if progress is not None and (header.memories is None or staged.count < header.memories):
                 progress(staged.count, header.memories)
             yield CHECKPOINT
         reader.expect_whole(staged.count)
-    report = staged.commit(on_conflict)
+    report = staged.commit(on_conflict, unused)
     if progress is not None:
         progress(staged.count, staged.count)
     return report
 
 
-class Staged:
-    """The memories of a file that were put aside."""
+def _add(staged: Staged, lines: list[Stored]) -> Steps[None]:
+    without: list[Item] = []
+    for line in lines:
+        if staged.own_vectors and line.vectors is not None:
+            line.memory["vectors"] = line.vectors
+        else:
+            without.append(Item(line.memory, judged=False, vector=None))
+    yield from staged.add([(line.memory, line.restored) for line in lines], without)
 
-    def __init__(self, engine: Engine, staging: Staging, header: Header, own_vectors: bool) -> None:
+
+class Staged:
+    """The memories of a source that were put aside.
+
+    Args:
+        engine: where to.
+        staging: where they are put.
+        models: of the vectors that come along.
+        own_vectors: those are the collection's models, or become its first.
+        calibration: of these models; None of what is no export.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        staging: Staging,
+        models: list[Model],
+        own_vectors: bool,
+        calibration: Calibrated | None = None,
+    ) -> None:
         self.count = 0
+        self.models = models
+        self.own_vectors = own_vectors
+        self._calibration = calibration
         self._engine = engine
         self._staging = staging
-        self._header = header
-        self._own_vectors = own_vectors
-        self._unused: list[Unused] = []
         self._embedded = 0
 
-    def add(self, batch: list[Stored | Unused]) -> Steps[None]:
-        """Embed memories that need it, and put all of them aside."""
-        memories = [line for line in batch if not isinstance(line, Unused)]
-        self._unused += [line for line in batch if isinstance(line, Unused)]
-        without: list[Item] = []
-        for stored in memories:
-            if self._own_vectors and stored.vectors is not None:
-                stored.memory["vectors"] = stored.vectors
-            else:
-                without.append(Item(stored.memory, judged=False, vector=None))
+    def add(self, memories: list[tuple[NewMemory, Restored]], without: list[Item]) -> Steps[None]:
+        """Put memories aside, and embed before those that have no vectors."""
 
         def embedded(embedding: Embedding) -> Steps[None]:
             yield from embed(embedding, without)
 
         if without:
             yield from self._engine.embedded(embedded)
-        self._engine.core.add_staged(self._staging, [(stored.memory, stored.restored) for stored in memories])
+        self._engine.core.add_staged(self._staging, memories)
         self.count += len(memories)
         self._embedded += len(without)
 
-    def commit(self, on_conflict: str) -> ImportReport:
-        """Store them all."""
-        header = self._header
+    def commit(self, on_conflict: str, unused: list[Unused] | None = None) -> ImportReport:
+        """Store them all.
+
+        Args:
+            on_conflict: of `ON_CONFLICT`.
+            unused: of an export; None says that the memories are no lines but items.
+        """
         imported, skipped, replaced, renumbered = self._engine.core.import_staged(
             self._staging,
             on_conflict,
             {
-                "unused": self._unused,
-                "models": header.models,
-                "with_vectors": self._own_vectors,
-                "calibration": header.calibration,
+                "unused": unused or [],
+                "models": self.models,
+                "with_vectors": self.own_vectors and bool(self.models),
+                "calibration": self._calibration,
             },
             _clock.now(),
+            unused is not None,
         )
         return ImportReport(imported, skipped, replaced, renumbered, self._embedded)

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+    from typing import Any, BinaryIO
 
     from retentive._bulk import Progress
     from retentive._engine import Engine
     from retentive._report import ImportReport
     from retentive._steps import Steps
+    from retentive.memory import ConversationMemory
 
 T = TypeVar("T")
 
@@ -24,10 +27,15 @@ class Moving:
 
     if TYPE_CHECKING:
 
+        @property
+        def _settings(self) -> ConversationMemory: ...
+
         @staticmethod
         def _run(steps: Steps[T]) -> T: ...
 
-    def export(self, path: str | os.PathLike[str], *, vectors: bool = False, progress: Progress | None = None) -> int:
+    def export(
+        self, path: str | os.PathLike[str] | BinaryIO, *, vectors: bool = False, progress: Progress | None = None
+    ) -> int:
         """Write everything that has not expired into a file, as JSON Lines; `import_` reads it.
 
         One line says what the file is, then comes one memory or document a line, in the order in which they were
@@ -39,7 +47,8 @@ class Moving:
         may read it. What is forgotten later stays in it.
 
         Args:
-            path: the file.
+            path: the file; or an open one of bytes, as `sys.stdout.buffer`, which gets the export once that is whole:
+                until then it is kept in a file without a name in the system's folder for temporary files.
             vectors: write the vectors too, as they are stored; without them importing embeds each text again.
             progress: called now and then with how many are written, and how many there are; at the end they are equal.
 
@@ -107,6 +116,47 @@ class Moving:
         from retentive import _import
 
         return self._run(_import.import_file(self._engine, path, on_conflict, progress))
+
+    def import_items(
+        self, items: Iterable[Mapping[str, Any]], on_conflict: str = "error", *, progress: Progress | None = None
+    ) -> ImportReport:
+        """Store what an importer yields: all of it, or, where anything is wrong, nothing.
+
+        As `import_` does with lines: each item is checked, embedded and put aside, then one transaction stores them
+        all. However many there are, 250 are in memory at a time. No judge is asked, and a text that is there already
+        is stored again.
+
+        Args:
+            items: mappings with the arguments of `remember`, or of `add` (`texts`, `metadata`, `ids`, `vectors`); what
+                the functions of `retentive.importers` yield.
+            on_conflict: where an id, or a key's live fact, is here already, as for `import_`. With `"replace"` a
+                document takes the place of a document alone.
+            progress: called after each 250 with how many are read, and how many there are, None where not known; at the
+                end they are equal.
+
+        Returns:
+            An `ImportReport`.
+
+        Raises:
+            InvalidInputError: an item is wrong; the message has its number.
+            ConflictError: an id or a key is in use here.
+            DimensionError: a vector has another dimension than the collection's, or the first.
+            FingerprintError, EmbedderError: a text could not be embedded.
+            FullError: the disk is full.
+            StoreError: the collection is read-only.
+
+        Examples:
+            >>> from retentive import Collection, HashEmbedder
+            >>> from retentive.importers import openai_messages
+            >>> db = Collection("chat", embedder=HashEmbedder(64))
+            >>> messages = [{"role": "user", "content": "As a PDF, please"}, {"role": "assistant", "content": "Done"}]
+            >>> db.import_items(openai_messages(messages, session="u42")).imported
+            2
+        """
+        from retentive import _import_items
+
+        steps = _import_items.import_items(self._engine, self._settings, items, on_conflict, progress)
+        return self._run(steps)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the collection, as it is at one moment, into a new file that opens as a collection; return that file.

@@ -74,21 +74,6 @@ def _fill(whole: IO[bytes], file: str) -> None:
 
 
 @contextmanager
-def passing() -> Iterator[Path]:
-    """Give the path of a file to write, whose folder is deleted at the end, also where this process is killed."""
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _swept(folder):
-        whole = Path(folder) / "export.jsonl"
-        try:
-            yield whole
-        except (InvalidInputError, VersionError) as error:
-            _say_of(whole, "standard output", error)
-        except OSError as error:
-            if error.filename is not None:
-                error.filename = "standard output, first written to a temporary folder"
-            raise
-
-
-@contextmanager
 def _swept(folder: str) -> Iterator[None]:
     """Have another process delete the folder when this one has ended: nothing in here can after SIGKILL."""
     shell = shutil.which("sh")

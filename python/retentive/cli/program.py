@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from retentive._core import __version__
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError, RetentiveError
 from retentive.cli import chat, copies, erasure, lists, memories, questions, upkeep
 from retentive.cli.terminal import (
@@ -144,7 +144,7 @@ app.command(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"retentive {version('retentive')}\n")
+        sys.stdout.write(f"retentive {__version__}\n")
         raise typer.Exit
 
 

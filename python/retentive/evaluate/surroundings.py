@@ -6,9 +6,10 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from retentive._core import __version__
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def describe(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parts of the figures that describe a run. Paths stay out: they are of one machine."""
     return {
-        "retentive": {"version": installed_version(), "commit": commit()},
+        "retentive": {"version": __version__, "commit": commit()},
         "settings": {
             "top": options.top,
             "budget": options.budget,
@@ -28,14 +29,6 @@ def describe(options: argparse.Namespace) -> dict[str, Any]:
         "machine": machine(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def installed_version() -> str:
-    """Return the package's version; `not installed` where it runs from a source tree."""
-    try:
-        return version("retentive")
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def machine() -> dict[str, Any]:

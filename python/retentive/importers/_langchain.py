@@ -50,7 +50,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
         given = fields.get("role") if kind == "chat" else kind
         about = {"message_id": fields["id"]} if isinstance(fields.get("id"), str) else {}
         message = {**_beside(fields), **fields, **_legacy_calls(fields)}
-        role = role_of(given, ROLES, f"{place}.type")
+        role = role_of(given, ROLES, f"{place}.role" if kind == "chat" else f"{place}.type")
         yield item(message, place, role=role, session=session, user=user, metadata=about)
 
 
@@ -61,6 +61,10 @@ def _unfolded(message: Mapping[str, Any], place: str) -> tuple[str, Mapping[str,
         if not path or not isinstance(path[-1], str):
             raise InvalidInputError(
                 f"{place}.id is {_validate.shown(path)}, expected a path like ['langchain', ..., 'HumanMessage']"
+            )
+        if message.get("type") == "not_implemented":
+            raise InvalidInputError(
+                f"{place} is a {path[-1]} of which dumps() wrote the name alone, expected messages: dump its .messages"
             )
         return _type_of(path[-1]), mapping(message.get("kwargs"), f"{place}.kwargs")
     kind = message.get("type")
@@ -88,6 +92,10 @@ def _beside(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _legacy_calls(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the calls as providers gave them, where LangChain has not made its own of them."""
     extra = fields.get("additional_kwargs")
-    if fields.get("tool_calls") or not isinstance(extra, Mapping):
+    if fields.get("tool_calls"):
+        return {}
+    if fields.get("invalid_tool_calls"):  # of arguments that are no JSON
+        return {"tool_calls": fields["invalid_tool_calls"]}
+    if not isinstance(extra, Mapping):
         return {}
     return {key: extra[key] for key in ("tool_calls", "function_call") if extra.get(key)}

@@ -21,8 +21,9 @@ _KEPT = ("agent_id", "app_id", "actor_id", "categories", "hash", "score_threshol
 def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
     """Yield the memories of mem0 as facts, for `remember_many`.
 
-    Ids stay, so that importing twice is a `ConflictError`. `user_id` is the user, `run_id` the session, `updated_at`
-    (else `created_at`) the time; `agent_id`, `app_id`, `actor_id`, `categories` and `hash` join the metadata. A memory
+    Ids stay, so that importing twice is a `ConflictError`. `user_id` is the user, `run_id` the session, `role` who said
+    it, `updated_at` (else `created_at`) the time; `agent_id`, `app_id`, `actor_id`, `categories` and `hash` join the
+    metadata. A memory
     with an `expiration_date` expires then; one that has expired is left out. No judge is asked.
 
     Args:
@@ -64,6 +65,7 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         "user": memory.get("user_id") or user,
         "session": memory.get("run_id") or None,
         "timestamp": at,
+        **({"role": memory["role"]} if memory.get("role") else {}),
         **({"id": memory["id"]} if memory.get("id") else {}),
         **({"metadata": about} if about else {}),
         **({} if days is None else {"ttl_days": days}),

@@ -16,6 +16,7 @@ Item = dict[str, Any]
 _TIMES = ("timestamp", "created_at", "create_time", "ts")
 _TEXTS = ("text", "refusal", "thinking", "transcript")
 _TEXT_FIELDS = frozenset({"content", "refusal", "audio", "tool_calls", "function_call"})
+_TOOLS = ("function", "custom")
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
 MILLISECONDS = 1e11  # a Unix time from here on is no longer one of seconds: they would be past the year 5138
 
@@ -79,7 +80,7 @@ def _calls_of(value: object, name: str) -> list[dict[str, Any]]:
 
 def _call(value: object, name: str) -> dict[str, Any]:
     call = mapping(value, name)
-    function = call["function"] if isinstance(call.get("function"), Mapping) else call
+    function = next((call[kind] for kind in _TOOLS if isinstance(call.get(kind), Mapping)), call)
     arguments = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
     found = {"name": word(function.get("name"), f"{name}.name") or "tool", "arguments": arguments}
     return found if call.get("id") is None else {"id": call["id"], **found}

@@ -29,7 +29,8 @@ def sharegpt(
     """Yield the messages of conversations in ShareGPT's form as turns, for `remember_many`.
 
     Each row is a conversation, `{"id": ..., "conversations": [{"from": "human", "value": "..."}, ...]}`, and a session:
-    by its `id`, or `session-0`, `session-1` and so on. A `system` text of the row comes first.
+    by its `id`, or `session-0`, `session-1` and so on. A `system` text of the row comes first. A row may be the list of
+    its turns; where the rows are turns, they are one session.
 
     Args:
         source: the path of a file (JSON, or JSON Lines with one conversation a line), or what was loaded from it.
@@ -48,8 +49,14 @@ def sharegpt(
 
 def _items(source: Source, session: str, user: str | None) -> Iterator[Item | None]:
     for index, (place, row) in enumerate(rows(source, "")):
+        if isinstance(row, list):
+            yield from _turns(row, place, f"{session}-{index}", user)
+            continue
         found = mapping(row, place)
         key = next((key for key in _TURNS if key in found), None)
+        if key is None and "from" in found and "value" in found:  # one conversation, which is the list
+            yield _item(found, place, session, user)
+            continue
         if key is None:
             raise InvalidInputError(
                 f"{place} has no conversations, expected {{'conversations': [{{'from', 'value'}}]}}"
@@ -58,9 +65,13 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
         system = word(found.get("system"), f"{place}.system")
         if system is not None:
             yield item({"content": system}, f"{place}.system", role="system", session=own, user=user)
-        for number, turn in enumerate(sequence(found[key], f"{place}.{key}")):
-            at = f"{place}.{key}[{number}]"
-            yield _item(mapping(turn, at), at, own, user)
+        yield from _turns(found[key], f"{place}.{key}", own, user)
+
+
+def _turns(turns: object, place: str, session: str, user: str | None) -> Iterator[Item | None]:
+    for number, turn in enumerate(sequence(turns, place)):
+        at = f"{place}[{number}]"
+        yield _item(mapping(turn, at), at, session, user)
 
 
 def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -> Item | None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
 from retentive._export import file
+from retentive._export_lines import LONGEST_LINE, is_open_database, packed
+from retentive.importers._json_text import JsonText
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,21 +26,7 @@ _LINES = (".jsonl", ".ndjson")
 _ID_BITS = 128
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """What a source has, and where that is."""
-
-    values: Any
-    path: Path | None = None
-    by_line: bool = False  # the values are pairs of a line's number and what it has
-
-    @property
-    def is_object(self) -> bool:
-        """It is one object, not a list of rows."""
-        return isinstance(self.values, Mapping)
-
-
-def rows(source: Source | Loaded, label: str, *inside: str) -> Iterator[tuple[str, Any]]:
+def rows(source: Source, label: str, *inside: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a source: of a list each item, of an object the list under one of the names `inside`, else it.
 
     Each comes with its place for an error: the number in a list that is called `label`, or the line; and the file.
@@ -44,54 +35,116 @@ def rows(source: Source | Loaded, label: str, *inside: str) -> Iterator[tuple[st
         InvalidInputError: not JSON, or no rows.
         OSError: the file cannot be read.
     """
-    given = source if isinstance(source, Loaded) else loaded(source)
-    values = given.values
-    if given.by_line:
-        for line, value in values:
-            yield f"{given.path}, line {line}: the row", value
+    if isinstance(source, str | os.PathLike):
+        yield from _rows_of(file(source), label, inside)
         return
+    values: Any = source
     if isinstance(values, Mapping):
         found = next((values[name] for name in inside if isinstance(values.get(name), list)), None)
         values = [values] if found is None else found
-    elif isinstance(values, bytes | str) or not isinstance(values, Iterable):
+    elif isinstance(values, bytes) or not isinstance(values, Iterable):
         raise InvalidInputError(f"source is {_validate.shown(values)}, expected a path, a list or a dict")
-    before = "" if given.path is None else f"{given.path}: "
     for index, value in enumerate(values):
-        yield f"{before}{label}[{index}]", value
+        yield f"{label}[{index}]", value
 
 
-def loaded(source: Source) -> Loaded:
-    """Return what is in a file, where the source is a path; else the source."""
-    if not isinstance(source, str | os.PathLike):
-        return Loaded(source)
-    path = file(source)
-    if path.suffix.lower() in _LINES:
-        return Loaded(_lines(path), path, by_line=True)
-    data = path.read_bytes()
-    try:
-        return Loaded(json.loads(data.decode("utf-8-sig")), path)
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path}: it is not UTF-8 at byte {error.start}") from error
-    except RecursionError as error:
-        raise InvalidInputError(f"{path}: it is nested too deeply") from error
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
-            return Loaded(_lines(path), path, by_line=True)
-        raise InvalidInputError(f"{path}, line {error.lineno}: it is not JSON ({error.msg})") from error
-    except ValueError as error:
-        raise InvalidInputError(f"{path}: it is not JSON ({error})") from error
+def _rows_of(path: Path, label: str, inside: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    with opened(path) as data:
+        if path.suffix.lower() in _LINES or _has_lines(data, path):
+            yield from _lines(data, path)
+            return
+        text = JsonText(data, path)
+        found = _listed(text, inside)
+        for index, value in enumerate(found):
+            yield f"{path}: {label}[{index}]", value
+        text.expect_end()
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Any]]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.isspace():
-                continue
-            try:
-                value = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError) as error:
-                raise InvalidInputError(f"{path}, line {number}: it is not JSON in UTF-8 ({error})") from error
-            yield number, value
+def _listed(text: JsonText, inside: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the items of a list, or of the first list that an object has under one of these names; else the object."""
+    start = text.peek()
+    if start == "[":
+        yield from text.items()
+        return
+    if start != "{":
+        text.refuse_value("a list or an object")
+    beside: dict[str, Any] | None = {}
+    for name in text.members():
+        if beside is None:
+            text.skip()
+        elif name in inside and text.peek() == "[":
+            beside = None
+            yield from text.items()
+        else:
+            beside[name] = text.value()
+    if beside is not None:
+        yield beside
+
+
+def _has_lines(data: IO[bytes], path: Path) -> bool:
+    """Whether something comes behind the first object."""
+    text = JsonText(data, path)
+    lines = False
+    if text.peek() == "{":
+        for _ in text.members():
+            text.skip()
+        lines = text.peek() != ""
+    data.seek(0)
+    return lines
+
+
+def _lines(data: IO[bytes], path: Path) -> Iterator[tuple[str, Any]]:
+    number = 0
+    while line := data.readline(LONGEST_LINE + 1):
+        number += 1
+        if line.isspace():
+            continue
+        try:
+            value = json.loads(line.decode("utf-8-sig")) if len(line) <= LONGEST_LINE else _refuse_length()
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(f"{path}, line {number}: it is not JSON in UTF-8 ({error})") from error
+        yield f"{path}, line {number}: the row", value
+
+
+def _refuse_length() -> NoReturn:
+    raise ValueError(f"it is longer than {LONGEST_LINE:,} bytes")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that can be read from its start again; what comes through a pipe is kept in one without a name.
+
+    Raises:
+        InvalidInputError: it is packed, or a database that somebody has open: closing it would drop SQLite's locks.
+    """
+    if is_open_database(path):
+        raise InvalidInputError(f"{path}: it is a database that is open, expected JSON")
+    with path.open("rb") as given, ExitStack() as copies:
+        data: IO[bytes] = given
+        if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+            data = copies.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(given, data)
+            data.seek(0)
+        what = packed(data.read(4))
+        if what is not None:
+            raise InvalidInputError(f"{path}: it is {what}, expected JSON; unpack it first")
+        data.seek(0)
+        yield data
+
+
+class Place:
+    """A reader of an opened file with a place of its own: several read the same file."""
+
+    def __init__(self, data: IO[bytes]) -> None:
+        self._data = data
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes."""
+        self._data.seek(self._at)
+        found = self._data.read(size)
+        self._at += len(found)
+        return found
 
 
 def mapping(value: object, name: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ use crate::calibrate::sampled;
 use crate::door::call;
 use crate::excerpt::Excerpts;
 use crate::memory::{ContextParts, Memory, Ranked, all, stat};
-use crate::moving::{self, FileExtras, StagedMemory, Staging};
+use crate::moving::{self, Exported, FileExtras, StagedMemory, Staging};
 use crate::packing::{Packed, pack_context};
 use crate::report::{Found, found};
 use crate::request::{Given, Many, NewVectors, models, outcome, vector};
@@ -400,6 +400,17 @@ impl Core {
         moving::export(py, &self.0, &ExportRequest { path, vectors, now }, progress.as_ref())
     }
 
+    fn export_unnamed(
+        &self,
+        py: Python<'_>,
+        beside: PathBuf,
+        vectors: bool,
+        now: i64,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<(u64, Exported)> {
+        moving::export_unnamed(py, &self.0, &ExportRequest { path: beside, vectors, now }, progress.as_ref())
+    }
+
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         call(py, |interrupt| self.0.backup(&path, interrupt))
     }
@@ -424,8 +435,9 @@ impl Core {
         on_conflict: &str,
         extras: Given<FileExtras>,
         now: i64,
+        of_lines: bool,
     ) -> PyResult<(u64, u64, u64, u64)> {
-        staging.import(py, &self.0, on_conflict, extras.0, now)
+        staging.import(py, &self.0, on_conflict, extras.0, now, of_lines)
     }
 
     fn warmup(&self, py: Python<'_>) -> PyResult<()> {

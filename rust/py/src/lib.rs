@@ -33,9 +33,12 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
-    use crate::moving::Staging;
+    use crate::moving::{Exported, Staging};
     #[pymodule_export]
     use crate::packing::{Packed, estimate_tokens, feedback_score, select, validate_filter, validate_signals};
     #[pymodule_export]
     use crate::repair::repair;
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)] // the name Python has for it
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,13 +1,15 @@
 //! Files in and out: what `export`, `import_` and `backup` of the facade call.
+use std::fs::File;
+use std::io::Read;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine;
-use retentive_core::engine::{Engine, ExportRequest, Extras, ImportRequest, OnConflict, Progress, Restored};
+use retentive_core::engine::{Engine, ExportRequest, Extras, ImportRequest, Numbered, OnConflict, Progress, Restored};
 use retentive_core::error::{Error, Result};
-use retentive_core::store::{Calibration, Floors, Unused};
+use retentive_core::store::{Calibration, Floors, Interrupt, Unused};
 
 use crate::door::{call, call_telling};
 use crate::names::name;
@@ -71,13 +73,50 @@ impl Extract for FileExtras {
     }
 }
 
-/// Calls `progress(done, total)` now and then, from this thread, while another one writes.
+/// An export in a file without a name, read piece by piece.
+#[pyclass(frozen, module = "retentive._core")]
+#[derive(Debug)]
+pub struct Exported(Mutex<File>);
+
+#[pymethods]
+impl Exported {
+    /// The next bytes, at most so many; none at the end.
+    fn read(&self, py: Python<'_>, size: usize) -> PyResult<Vec<u8>> {
+        py.detach(|| {
+            let mut bytes = Vec::new();
+            let mut file = self.0.lock().map_err(|_| std::io::Error::other("an export that failed cannot be read"))?;
+            Read::by_ref(&mut *file).take(size as u64).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(bytes)
+        })
+        .map_err(PyErr::from)
+    }
+}
+
 pub fn export(
     py: Python<'_>,
     engine: &Engine,
     request: &ExportRequest,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<u64> {
+    telling(py, progress, |state, interrupt| engine.export(request, state, interrupt))
+}
+
+pub fn export_unnamed(
+    py: Python<'_>,
+    engine: &Engine,
+    request: &ExportRequest,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(u64, Exported)> {
+    let (count, file) = telling(py, progress, |state, interrupt| engine.export_unnamed(request, state, interrupt))?;
+    Ok((count, Exported(Mutex::new(file))))
+}
+
+/// Calls `progress(done, total)` now and then, from this thread, while another one writes.
+fn telling<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    job: impl FnOnce(&Progress, Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
     let state = Progress::default();
     let progress = progress.map(|progress| progress.clone().unbind());
     let told = Mutex::new(0);
@@ -87,7 +126,7 @@ pub fn export(
         let before = told.lock().map_or(done, |mut told| std::mem::replace(&mut *told, done));
         if before < done { progress.call1(py, (done, total)).map(drop) } else { Ok(()) }
     };
-    call_telling(py, tell, |interrupt| engine.export(request, &state, interrupt))
+    call_telling(py, tell, |interrupt| job(&state, interrupt))
 }
 
 impl Staging {
@@ -108,9 +147,12 @@ impl Staging {
         on_conflict: &str,
         extras: FileExtras,
         now: i64,
+        of_lines: bool,
     ) -> PyResult<(u64, u64, u64, u64)> {
         let done = call(py, |interrupt| {
-            let request = ImportRequest { on_conflict: OnConflict::parse(on_conflict)?, extras: extras.0, now };
+            let numbered = if of_lines { Numbered::Lines } else { Numbered::Items };
+            let request =
+                ImportRequest { on_conflict: OnConflict::parse(on_conflict)?, numbered, extras: extras.0, now };
             self.with(|staging| engine.import(staging, &request, interrupt))
         })?;
         Ok((done.stored, done.skipped, done.replaced, done.renumbered))

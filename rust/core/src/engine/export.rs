@@ -1,4 +1,5 @@
 //! `export`: what lives, of one moment, as JSON Lines; `docs/format.md` describes them. One memory is in memory at a time.
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +11,7 @@ use super::remember::is_live;
 use crate::calendar::iso;
 use crate::error::{Error, Result};
 use crate::model::{Judge, MOST_MODELS, Vector};
-use crate::store::{Interrupt, Micros, Model, Outfile, ReadTx, Row, Scan, Successor, Unused};
+use crate::store::{Interrupt, Micros, Model, Outfile, ReadTx, Row, Scan, Successor, Unnamed, Unused};
 
 /// Of the lines that are written, and the newest that can be read.
 pub const EXPORT_VERSION: i64 = 1;
@@ -42,23 +43,52 @@ impl Engine {
     pub fn export(&self, request: &ExportRequest, progress: &Progress, interrupt: Interrupt) -> Result<u64> {
         let _inside = crate::gate::enter();
         self.store.refuse_own(&request.path)?;
-        let language = self.store.facts().language;
         self.store.read_aside(interrupt, |tx, stopped| {
             let mut out = Outfile::beside(&request.path)?;
-            let total = live_count(tx, request.now)?;
-            progress.total.store(total, Ordering::Relaxed);
-            let models = if total > 0 { tx.models()? } else { Vec::new() };
-            let header = Header { name: &self.name, language: &language, memories: total, models: &models };
-            out.write(&header.line(tx, request.vectors)?)?;
-            write_memories(tx, request, models.len(), progress, &mut out, stopped)?;
-            for unused in tx.unused_turns(request.now)? {
-                out.write(&unused_line(&unused)?)?;
-            }
+            let total = self.write_lines(tx, request, progress, &mut |line| out.write(line), stopped)?;
             out.keep()?;
             Ok(total)
         })
     }
+
+    /// Writes all of it into a file that nobody else can open, in the folder of the request's path, to be read from its start.
+    pub fn export_unnamed(
+        &self,
+        request: &ExportRequest,
+        progress: &Progress,
+        interrupt: Interrupt,
+    ) -> Result<(u64, File)> {
+        let _inside = crate::gate::enter();
+        self.store.read_aside(interrupt, |tx, stopped| {
+            let mut out = Unnamed::beside(&request.path)?;
+            let total = self.write_lines(tx, request, progress, &mut |line| out.write(line), stopped)?;
+            Ok((total, out.rewound()?))
+        })
+    }
+
+    fn write_lines(
+        &self,
+        tx: &ReadTx,
+        request: &ExportRequest,
+        progress: &Progress,
+        out: Write,
+        stopped: Interrupt,
+    ) -> Result<u64> {
+        let language = self.store.facts().language;
+        let total = live_count(tx, request.now)?;
+        progress.total.store(total, Ordering::Relaxed);
+        let models = if total > 0 { tx.models()? } else { Vec::new() };
+        let header = Header { name: &self.name, language: &language, memories: total, models: &models };
+        out(&header.line(tx, request.vectors)?)?;
+        write_memories(tx, request, models.len(), progress, out, stopped)?;
+        for unused in tx.unused_turns(request.now)? {
+            out(&unused_line(&unused)?)?;
+        }
+        Ok(total)
+    }
 }
+
+type Write<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 fn live_count(tx: &ReadTx, now: Micros) -> Result<u64> {
     let mut count = 0;
@@ -74,7 +104,7 @@ fn write_memories(
     request: &ExportRequest,
     models: usize,
     progress: &Progress,
-    out: &mut Outfile,
+    out: Write,
     stopped: Interrupt,
 ) -> Result<()> {
     let mut after = 0;
@@ -93,7 +123,7 @@ fn write_memories(
             line.clear();
             let vectors = request.vectors.then_some(vectors.as_slice());
             memory_line(&mut line, tx, &row, vectors, models, request.now)?;
-            out.write(&line)?;
+            out(&line)?;
             progress.done.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -2,11 +2,12 @@
 use std::collections::HashMap;
 
 use super::Engine;
+use super::import_links::Bonds;
 use super::model::{are_models, check, expect_models, new_model};
 use super::remember::{Prepared, check_one, is_live, prepare};
 use super::request::{BoundModel, NewMemory};
 use crate::error::{Error, Result};
-use crate::model::Outcome;
+use crate::model::{Kind, Outcome};
 use crate::store::{
     Calibration, Head, Interrupt, Micros, Model, ReadTx, Scope, Seq, Spool, Staged, Superseded, Unused, WriteTx,
 };
@@ -54,11 +55,56 @@ pub struct Extras {
     pub calibration: Option<Calibration>,
 }
 
+/// What a file's memories are counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbered {
+    /// Lines of an export.
+    Lines,
+    /// Of any other source.
+    Items,
+}
+
 #[derive(Debug, Clone)]
 pub struct ImportRequest {
     pub on_conflict: OnConflict,
+    pub numbered: Numbered,
     pub extras: Extras,
     pub now: Micros,
+}
+
+impl ImportRequest {
+    fn place(&self, number: u64) -> String {
+        match self.numbered {
+            Numbered::Lines => format!("line {number}"),
+            Numbered::Items => format!("items[{number}]"),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        match self.numbered {
+            Numbered::Lines => "line",
+            Numbered::Items => "item",
+        }
+    }
+
+    /// Another program's ids know nothing of the memories here: its document takes the place of a document alone, as in `add`.
+    fn is_of_another_sort(&self, staged: &Staged, there: &Head) -> bool {
+        let document = |kind: Kind| kind == Kind::Document;
+        self.numbered == Numbered::Items && document(staged.row.kind) && !document(there.kind)
+    }
+
+    /// The same error, with the place where it arose.
+    pub(super) fn at(&self, number: u64, error: Error) -> Error {
+        let place = self.place(number);
+        let at = |message: String| {
+            if message.starts_with(&place) { message } else { format!("{place}: {message}") }
+        };
+        match error {
+            Error::InvalidInput(message) => Error::InvalidInput(at(message)),
+            Error::Conflict(message) => Error::Conflict(at(message)),
+            other => other,
+        }
+    }
 }
 
 /// How many memories became what.
@@ -192,17 +238,18 @@ impl Numbers {
     }
 }
 
-struct Import<'a, 'tx> {
-    tx: &'a WriteTx<'tx>,
-    request: &'a ImportRequest,
+pub(super) struct Import<'a, 'tx> {
+    pub(super) tx: &'a WriteTx<'tx>,
+    pub(super) request: &'a ImportRequest,
     stopped: Interrupt<'a>,
     models: Vec<Model>,
     /// Memories of this import have this number or a higher one.
-    first: Seq,
+    pub(super) first: Seq,
     /// There was nothing in the collection.
     into_empty: bool,
     sessions: HashMap<Names, Numbers>,
-    counts: Imported,
+    pub(super) bonds: Bonds,
+    pub(super) counts: Imported,
 }
 
 impl<'a, 'tx> Import<'a, 'tx> {
@@ -215,11 +262,12 @@ impl<'a, 'tx> Import<'a, 'tx> {
             first: tx.next_seq(),
             into_empty: tx.memory_count()? == 0,
             sessions: HashMap::new(),
+            bonds: Bonds::default(),
             counts: Imported::default(),
         })
     }
 
-    fn go_on(&self) -> Result<()> {
+    pub(super) fn go_on(&self) -> Result<()> {
         if (self.stopped)() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
@@ -233,7 +281,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
             self.go_on()?;
             if let Some(there) = self.living(&staged.row.id)? {
                 return if self.request.on_conflict == OnConflict::Error {
-                    Err(Self::in_use(&staged, &there))
+                    Err(self.in_use(&staged, &there))
                 } else {
                     Ok(())
                 };
@@ -263,12 +311,12 @@ impl<'a, 'tx> Import<'a, 'tx> {
         Ok(self.tx.find(id)?.filter(|there| is_live(there.expires, self.request.now)))
     }
 
-    fn in_use(staged: &Staged, there: &Head) -> Error {
-        let id = &staged.row.id;
+    fn in_use(&self, staged: &Staged, there: &Head) -> Error {
         Error::Conflict(format!(
-            "line {}: the id {id:?} is in use here by a {}; nothing was imported. Pass on_conflict=\"skip\" to keep what is here, or \
+            "{}: the id {:?} is in use here by a {}; nothing was imported. Pass on_conflict=\"skip\" to keep what is here, or \
              \"replace\" to take what is in the file",
-            staged.line,
+            self.request.place(staged.line),
+            staged.row.id,
             there.kind.as_str()
         ))
     }
@@ -277,7 +325,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
         spool.each(&mut |staged| {
             self.go_on()?;
             let line = staged.line;
-            self.store_one(staged).map_err(|error| at_line(line, error))
+            self.store_one(staged).map_err(|error| self.request.at(line, error))
         })
     }
 
@@ -287,7 +335,11 @@ impl<'a, 'tx> Import<'a, 'tx> {
         check_one(&self.models, &staged.row.vectors)?;
         let there = tx.find(&staged.row.id)?;
         if there.as_ref().is_some_and(|there| there.seq >= self.first) {
-            return Err(Error::invalid(format!("the id {:?} is that of an earlier line", staged.row.id)));
+            return Err(Error::invalid(format!(
+                "the id {:?} is that of an earlier {}",
+                staged.row.id,
+                self.request.noun()
+            )));
         }
         // One that has expired is as good as deleted.
         let gone = there.as_ref().filter(|there| !is_live(there.expires, self.request.now)).map(|there| there.seq);
@@ -296,10 +348,17 @@ impl<'a, 'tx> Import<'a, 'tx> {
                 self.counts.skipped += 1;
                 return Ok(());
             }
-            (Some(there), OnConflict::Error) => return Err(Self::in_use(&staged, &there)),
+            (Some(there), OnConflict::Error) => return Err(self.in_use(&staged, &there)),
+            (Some(there), OnConflict::Replace) if self.request.is_of_another_sort(&staged, &there) => {
+                return Err(Error::Conflict(format!(
+                    "the id {:?} is in use here by a {}; nothing was imported. Give the document another id",
+                    staged.row.id,
+                    there.kind.as_str()
+                )));
+            }
             (there, _) => there,
         };
-        stay_superseded(&mut staged, old.as_ref());
+        stay_as_known(&mut staged, old.as_ref());
         let known = tx.scope(staged.user.as_deref(), staged.session.as_deref())?;
         self.number(&mut staged, old.as_ref(), known.as_ref());
         let held = match &staged.row.key {
@@ -310,6 +369,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
             self.counts.skipped += 1;
             return Ok(());
         }
+        let bond = old.as_ref().map(|old| self.bond(old)).transpose()?;
         if let Some(seq) = gone.or(old.as_ref().map(|old| old.seq)) {
             tx.erase(&[seq])?;
             self.counts.erased = true;
@@ -317,13 +377,22 @@ impl<'a, 'tx> Import<'a, 'tx> {
         }
         // After the erasure: a scope that becomes empty loses its names.
         let scope = tx.ensure_scope(staged.user.as_deref(), staged.session.as_deref())?;
-        self.insert(&scope, staged, &held)
+        let id = staged.row.id.clone();
+        let seq = self.insert(&scope, staged, &held)?;
+        if let Some(bond) = bond.filter(|bond| bond.partition == scope.partition) {
+            self.restore_predecessors(seq, &bond)?;
+            self.bonds.keep(id, bond);
+        }
+        Ok(())
     }
 
     /// A turn that replaces one of the same session keeps the number that that one has here; others are moved where one is taken.
     fn number(&mut self, staged: &mut Staged, old: Option<&Head>, scope: Option<&Scope>) {
-        let Some(turn) = staged.row.turn else { return };
         let here = old.filter(|old| scope.is_some_and(|scope| scope.id == old.scope)).and_then(|old| old.turn);
+        let Some(turn) = staged.row.turn else {
+            staged.row.turn = here.filter(|_| staged.row.kind == Kind::Turn);
+            return;
+        };
         let names = (staged.user.clone(), staged.session.clone());
         let shift = self.sessions.get(&names).map_or(0, |numbers| numbers.shift());
         let number = here.unwrap_or_else(|| if old.is_some() { turn } else { turn.saturating_add(shift) });
@@ -338,7 +407,8 @@ impl<'a, 'tx> Import<'a, 'tx> {
         let Some(holder) = holder else { return Ok(Holder::Nobody) };
         if holder.seq >= self.first {
             return Err(Error::invalid(format!(
-                "the key {key:?} is held by an earlier line that is not superseded; a key has one fact that is live"
+                "the key {key:?} is held by an earlier {} that is not superseded; a key has one fact that is live",
+                self.request.noun()
             )));
         }
         if old.is_some_and(|old| old.seq == holder.seq) {
@@ -359,7 +429,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
         }
     }
 
-    fn insert(&mut self, scope: &Scope, staged: Staged, held: &Holder) -> Result<()> {
+    fn insert(&mut self, scope: &Scope, staged: Staged, held: &Holder) -> Result<Seq> {
         let tx = self.tx;
         let mut row = staged.row;
         for id in &row.consolidated_from {
@@ -379,52 +449,15 @@ impl<'a, 'tx> Import<'a, 'tx> {
         if let Some(older) = &staged.supersedes
             && let Some(older) = tx.find(older)?
             && older.seq < self.first
-            && older.superseded_by.is_none()
+            && older.superseded_by.unwrap_or(0) == 0
             && older.partition == scope.partition
+            && older.kind != Kind::Document
         {
-            // It was here, and live; the file knows what came after it.
+            // It was here, and live or without its successor; the file knows what came after it.
             tx.supersede(older.seq, seq, row.ts)?;
         }
         self.counts.stored += 1;
-        Ok(())
-    }
-
-    /// Chains, when everything is in its place: a successor comes later in the file.
-    fn link(&self, spool: &mut Spool) -> Result<()> {
-        spool.each(&mut |staged| {
-            let by = staged.superseded.as_ref().and_then(|superseded| superseded.by.as_deref());
-            if by.is_none() && staged.supersedes.is_none() {
-                return Ok(());
-            }
-            self.go_on()?;
-            let own = self.tx.find(&staged.row.id)?.filter(|head| head.seq >= self.first);
-            let Some(own) = own else { return Ok(()) };
-            if let Some(id) = by {
-                self.link_successor(&own, id).map_err(|error| at_line(staged.line, error))?;
-            }
-            if let Some(id) = &staged.supersedes {
-                self.link_predecessor(&own, id).map_err(|error| at_line(staged.line, error))?;
-            }
-            Ok(())
-        })
-    }
-
-    fn link_successor(&self, own: &Head, id: &str) -> Result<()> {
-        // One that is not in the file is as good as forgotten; one that was here before is older.
-        let Some(newer) = self.tx.find(id)?.filter(|newer| newer.seq >= self.first) else { return Ok(()) };
-        if newer.seq <= own.seq || newer.partition != own.partition {
-            let what = if newer.seq <= own.seq { "does not come later in the file" } else { "has another owner" };
-            return Err(Error::invalid(format!("superseded_by is {id:?}, which {what}")));
-        }
-        self.tx.restore_successor(own.seq, newer.seq)
-    }
-
-    fn link_predecessor(&self, own: &Head, id: &str) -> Result<()> {
-        let Some(older) = self.tx.find(id)?.filter(|older| older.seq >= self.first) else { return Ok(()) };
-        if older.seq < own.seq && self.tx.restore_predecessor(own.seq, older.seq)? {
-            return Ok(());
-        }
-        Err(Error::invalid(format!("supersedes is {id:?}, whose line does not say that it is superseded by this one")))
+        Ok(seq)
     }
 
     fn finish(&self) -> Result<Imported> {
@@ -446,11 +479,12 @@ impl<'a, 'tx> Import<'a, 'tx> {
     }
 }
 
-/// What was superseded here by something the file does not know never comes back to life, also when it is replaced.
-/// Its successor here was stored before what is imported, so that it counts as one that is not known.
-fn stay_superseded(staged: &mut Staged, old: Option<&Head>) {
+/// What was superseded here never comes back to life, also when it is replaced; what a fact was made from stays so.
+fn stay_as_known(staged: &mut Staged, old: Option<&Head>) {
+    let Some(old) = old else { return };
+    staged.cited |= old.cited;
     if staged.superseded.is_none() {
-        staged.superseded = old.and_then(|old| old.superseded_at).map(|at| Superseded { by: None, at });
+        staged.superseded = old.superseded_at.map(|at| Superseded { by: None, at });
     }
 }
 
@@ -461,15 +495,4 @@ enum Holder {
     Superseded(Seq),
     /// What is imported is left out.
     Kept,
-}
-
-fn at_line(line: u64, error: Error) -> Error {
-    let at = |message: String| {
-        if message.starts_with("line ") { message } else { format!("line {line}: {message}") }
-    };
-    match error {
-        Error::InvalidInput(message) => Error::InvalidInput(at(message)),
-        Error::Conflict(message) => Error::Conflict(at(message)),
-        other => other,
-    }
 }

@@ -16,6 +16,7 @@ mod filter;
 mod forget;
 mod gather;
 mod import;
+mod import_links;
 mod line;
 mod maintain;
 mod model;
@@ -42,7 +43,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use export::{EXPORT_FORMAT, EXPORT_VERSION, ExportRequest, Progress};
 pub use filter::validate_filter;
-pub use import::{Extras, ImportRequest, Imported, OnConflict, Restored, Staging};
+pub use import::{Extras, ImportRequest, Imported, Numbered, OnConflict, Restored, Staging};
 pub use recall::validate_signals;
 pub use reembed::{Ended, Move, Unembedded};
 pub use repair::{RepairOptions, repair};

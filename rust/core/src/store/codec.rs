@@ -131,6 +131,13 @@ pub(super) fn decode_names_of_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
     Input(open(blob, seq as u64)?).head_names()
 }
 
+/// The id alone.
+pub(super) fn decode_id(blob: &[u8], seq: i64) -> Option<String> {
+    let mut input = Input(open(blob, seq as u64)?);
+    input.byte()?;
+    input.text().map(str::to_owned)
+}
+
 /// Head and body of a memory's content.
 pub(super) fn encode_content(new: &NewMemory, seq: i64) -> (Vec<u8>, Vec<u8>) {
     let head = HeadRef {

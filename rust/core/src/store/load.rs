@@ -132,6 +132,19 @@ impl ReadTx<'_> {
         Ok(found)
     }
 
+    /// The ids in the order asked for; those of memories that are no more are left out.
+    pub fn ids(&self, seqs: &[Seq]) -> Result<Vec<String>> {
+        let mut statement = self.sql().prepare_cached("SELECT head FROM content WHERE seq = ?1").at(self.path())?;
+        let mut ids = Vec::with_capacity(seqs.len());
+        for seq in seqs {
+            let mut rows = statement.query([seq]).at(self.path())?;
+            let Some(row) = rows.next().at(self.path())? else { continue };
+            let blob = row.get_ref(0).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
+            ids.push(codec::decode_id(blob, *seq).ok_or_else(|| self.damaged("content", *seq))?);
+        }
+        Ok(ids)
+    }
+
     fn each_row(
         &self,
         select: &str,

@@ -1,9 +1,10 @@
 //! A file that is whole or not there: written beside its place, and renamed when it is complete.
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::errno::{errno, is_full};
 use super::fault;
 use crate::error::{Error, Result};
 
@@ -38,6 +39,41 @@ pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, Fil
         }
     }
     Err(fault::io(target, libc::EEXIST))
+}
+
+/// A new file without a name, in the folder of `target`: nobody else can open it, and it is gone with the process.
+pub(super) fn create_unnamed(target: &Path, ending: &str) -> Result<File> {
+    let (name, file) = create_beside(target, ending)?;
+    std::fs::remove_file(&name).map_err(|error| os_error(&name, &error))?;
+    Ok(file)
+}
+
+/// Written, then read from its start; it has no name.
+#[derive(Debug)]
+pub struct Unnamed {
+    target: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Unnamed {
+    pub fn beside(target: &Path) -> Result<Self> {
+        let file = BufWriter::with_capacity(BUFFER, create_unnamed(target, "part")?);
+        Ok(Self { target: target.to_path_buf(), file })
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| os_error(&self.target, &error))
+    }
+
+    /// The whole of it, to be read.
+    pub fn rewound(self) -> Result<File> {
+        let Self { target, file } = self;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|mut file| {
+            file.rewind()?;
+            Ok(file)
+        });
+        file.map_err(|error| os_error(&target, &error))
+    }
 }
 
 /// Removes what killed processes left of this target: nobody holds its lock. What cannot be looked at or removed stays.
@@ -139,8 +175,8 @@ fn sync_folder(path: &Path) {
 /// An error of the operating system about this path; a full disk is one of the store's.
 pub(super) fn os_error(path: &Path, error: &io::Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => fault::full(path),
-        Some(errno) => fault::io(path, errno),
+        Some(_) if is_full(error) => fault::full(path),
+        Some(_) => fault::io(path, errno(error, libc::EIO)),
         None => fault::store(path, error.to_string()),
     }
 }

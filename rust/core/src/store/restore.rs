@@ -1,8 +1,10 @@
 //! What a memory had where it comes from, given back to it here.
+use super::codec::HeadBlob;
 use super::fault::At;
-use super::rows::{Micros, Seq};
+use super::rows::{Micros, NewMemory, Row, Seq};
 use super::write::WriteTx;
 use crate::error::{Error, Result};
+use crate::model::Vector;
 
 impl WriteTx<'_> {
     /// The number that the next new memory gets: all there are by now have a lower one.
@@ -20,20 +22,76 @@ impl WriteTx<'_> {
         self.step(|| self.touch(&mut entry))
     }
 
-    /// Names the successor of one that was restored as superseded.
-    pub fn restore_successor(&self, old: Seq, new: Seq) -> Result<()> {
-        let (mut older, mut newer) = (self.there(old)?, self.there(new)?);
-        if older.head.superseded_by != Some(0) || old >= new {
+    /// Makes `new` the successor of `old`, whatever it had, and has each successor name one of its own as the first.
+    pub fn set_successor(&self, old: Seq, new: Seq) -> Result<()> {
+        let mut older = self.there(old)?;
+        let former = older.head.superseded_by.replace(new);
+        if old >= new || former.is_none() {
             return Err(Error::Conflict(
                 "a memory that is not superseded, or is younger, gets no successor".to_owned(),
             ));
         }
         self.step(|| {
-            older.head.superseded_by = Some(new);
             self.touch(&mut older)?;
-            newer.head.supersedes = newer.head.supersedes.or(Some(old));
-            self.touch(&mut newer)
+            for seq in former.into_iter().filter(|former| *former != 0 && *former != new).chain([new]) {
+                self.name_first(seq)?;
+            }
+            Ok(())
         })
+    }
+
+    /// The first that a memory superseded is one of those that it did supersede.
+    fn name_first(&self, seq: Seq) -> Result<()> {
+        let mut entry = self.there(seq)?;
+        let own = self.predecessors(seq)?;
+        if entry.head.supersedes.is_some_and(|first| own.contains(&first)) {
+            return Ok(());
+        }
+        entry.head.supersedes = own.first().copied();
+        self.touch(&mut entry)
+    }
+
+    /// Stores a memory anew, behind all that there are: a successor has a higher number than what it superseded.
+    pub fn renumber(&self, seq: Seq) -> Result<Seq> {
+        let found = self.rows_with_vectors(&[seq])?.pop();
+        let (row, vectors) = found.ok_or_else(|| self.damaged("memory", seq))?;
+        let scope = self.scope(row.user.as_deref(), row.session.as_deref())?;
+        let scope = scope.ok_or_else(|| self.damaged("scope", row.head.scope))?;
+        let (older, head, feedback) = (self.predecessors(seq)?, row.head.clone(), row.feedback.clone());
+        let again = again(row, self.head_blob(seq)?, vectors);
+        let first_of_successor = match head.superseded_by.filter(|newer| *newer != 0) {
+            Some(newer) => self.there(newer)?.head.supersedes == Some(seq),
+            None => false,
+        };
+        self.erase(&[seq])?;
+        let new = self.insert(&scope, &again)?.seq;
+        for (outcome, ts) in feedback {
+            self.add_feedback(new, outcome, ts)?;
+        }
+        self.step(|| {
+            let mut entry = self.there(new)?;
+            entry.head.supersedes = head.supersedes;
+            entry.head.superseded_by = head.superseded_by;
+            entry.head.superseded_at = head.superseded_at;
+            entry.head.cited = head.cited;
+            self.touch(&mut entry)?;
+            for old in older {
+                let mut entry = self.there(old)?;
+                entry.head.superseded_by = Some(new);
+                self.touch(&mut entry)?;
+            }
+            if let Some(newer) = head.superseded_by.filter(|_| first_of_successor) {
+                let mut entry = self.there(newer)?;
+                entry.head.supersedes = Some(new);
+                self.touch(&mut entry)?;
+            }
+            Ok(new)
+        })
+    }
+
+    /// Those that a memory superseded.
+    pub fn superseded_by(&self, seq: Seq) -> Result<Vec<Seq>> {
+        self.predecessors(seq)
     }
 
     /// Which of its predecessors a memory names as the first. False: `old` is none of them.
@@ -58,5 +116,29 @@ impl WriteTx<'_> {
 
     fn there(&self, seq: Seq) -> Result<super::entry::Entry> {
         self.entry(seq)?.ok_or_else(|| self.damaged("memory", seq))
+    }
+}
+
+fn again(row: Row, head: HeadBlob, vectors: Vec<Vector>) -> NewMemory {
+    NewMemory {
+        id: row.id,
+        kind: row.head.kind,
+        role: row.role,
+        name: row.name,
+        key: row.key,
+        text: row.text,
+        metadata: row.metadata,
+        turn: row.head.turn,
+        ts: row.head.ts,
+        expires: row.head.expires,
+        tokens: row.head.tokens,
+        words: row.head.words,
+        question: row.head.question,
+        terms: head.terms,
+        marks: head.marks,
+        vectors,
+        consolidated_from: row.consolidated_from,
+        cited: Vec::new(),
+        judge: row.head.judge,
     }
 }

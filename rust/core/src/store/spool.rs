@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::outfile::{BUFFER, create_beside, os_error};
+use super::outfile::{BUFFER, create_unnamed, os_error};
 use super::staged::Staged;
 use crate::error::{Error, Result};
 
@@ -29,9 +29,7 @@ impl Spool {
         let Some(path) = path else {
             return Ok(Self { path: PathBuf::from(":memory:"), records: Records::InMemory(Vec::new()), count: 0 });
         };
-        let (name, file) = create_beside(path, "import")?;
-        std::fs::remove_file(&name).map_err(|error| os_error(&name, &error))?;
-        let file = BufWriter::with_capacity(BUFFER, file);
+        let file = BufWriter::with_capacity(BUFFER, create_unnamed(path, "import")?);
         Ok(Self { path: path.to_path_buf(), records: Records::OnDisk(file), count: 0 })
     }
 
