@@ -41,12 +41,14 @@ impl<'c> Ahead<'c> {
         if let Some(rows) = &mut added.rows {
             rows.push(IndexRow {
                 head: filled.head,
+                id: new.id,
                 role: new.role,
                 name: new.name,
                 cites: Vec::new(),
                 terms: new.terms,
                 marks: new.marks,
                 vectors: new.vectors,
+                lone_vid: filled.lone_vid,
                 feedback: Vec::new(),
             });
         }

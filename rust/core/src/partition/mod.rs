@@ -3,6 +3,7 @@
 //! A [`Partition`] is one consistent version. Readers hold it by `Arc`; catching up changes it in place when nobody holds it, and
 //! otherwise copies what changes (the append head, as a rule), so a reader never waits for a writer and never sees half a change.
 mod cache;
+mod ids;
 mod labels;
 mod memo;
 mod segment;

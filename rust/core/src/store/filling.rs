@@ -20,6 +20,8 @@ pub(super) const INSERT_VECTOR: &str = "INSERT INTO vector VALUES (?1, ?2, ?3, ?
 #[derive(Debug)]
 pub struct Filled {
     pub head: Head,
+    /// As [`super::rows::IndexRow::lone_vid`].
+    pub lone_vid: i64,
     /// The rev of its partition before it was there: this write's own, where it put others there.
     pub partition_was: i64,
 }
@@ -96,7 +98,7 @@ impl<'t> Filling<'t> {
         let (head, body) = codec::encode_content(new, seq);
         self.content.execute((seq, head.as_slice(), body.as_slice())).at(self.tx.path())?;
         self.vectors(seq, new)?;
-        Ok(Filled { head: entry.head, partition_was })
+        Ok(Filled { lone_vid: entry.lone_vid(), head: entry.head, partition_was })
     }
 
     /// Also makes it, and gives an emptied one its names back.
