@@ -1,5 +1,6 @@
 //! One consistent look at the store: partitions, rows and vectors of the same snapshot.
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::admit::{Admission, Reached, reached};
@@ -23,17 +24,21 @@ pub(super) struct View<'v, 'tx> {
     cache: &'v Cache,
     known_floors: &'v KnownFloors,
     own_copies: bool,
+    /// Larger scopes are ranked after a first pass.
+    pub ranked_whole: usize,
 }
 
 impl Engine {
     /// Runs the job in one read transaction. A job that returns `None` wants a fresh one.
     pub(super) fn snapshot<T>(&self, interrupt: Interrupt, job: impl Fn(&View) -> Result<Option<T>>) -> Result<T> {
         let _inside = gate::enter();
+        let (cache, known_floors) = (&self.cache, &self.floors);
+        let ranked_whole = self.ranked_whole.load(Ordering::Relaxed);
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
             let done = self
                 .store
-                .read(interrupt, |tx| job(&View { tx, cache: &self.cache, known_floors: &self.floors, own_copies }))?;
+                .read(interrupt, |tx| job(&View { tx, cache, known_floors, own_copies, ranked_whole }))?;
             if let Some(done) = done {
                 return Ok(done);
             }

@@ -60,6 +60,8 @@ pub(crate) struct Segment {
     rows: [Rows; MOST_MODELS],
     postings: Postings,
     dead: usize,
+    /// The times of its rows lie in between.
+    said: Option<(Micros, Micros)>,
 }
 
 impl Segment {
@@ -74,6 +76,16 @@ impl Segment {
 
     pub fn postings(&self) -> &Postings {
         &self.postings
+    }
+
+    /// The first and the last time that any row has had.
+    pub fn said(&self) -> Option<(Micros, Micros)> {
+        self.said
+    }
+
+    fn widen(&mut self, ts: Micros) {
+        let (first, last) = self.said.unwrap_or((ts, ts));
+        self.said = Some((first.min(ts), last.max(ts)));
     }
 
     pub fn is_full(&self) -> bool {
@@ -118,6 +130,7 @@ impl Segment {
             rows.push(number, &quantised)?;
         }
         self.postings.push(number, &row.terms);
+        self.widen(row.head.ts);
         self.entries.push(entry(&row, codes));
         if !row.marks.periods.is_empty() {
             self.periods.push((number, row.marks.periods.into()));
@@ -131,6 +144,7 @@ impl Segment {
 
     /// Takes over what can change of a stored memory; its terms and vectors cannot.
     pub fn update(&mut self, position: usize, row: IndexRow, codes: Codes) {
+        self.widen(row.head.ts);
         let updated = entry(&row, codes);
         if let Some(slot) = self.entries.get_mut(position) {
             *slot = Entry { dead: slot.dead, ..updated };

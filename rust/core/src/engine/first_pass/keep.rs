@@ -1,0 +1,143 @@
+//! What is kept: the best hits, and what was said around them.
+use super::super::columns::Conversation;
+use super::super::gather::Gathered;
+use super::FirstPass;
+use super::hits::{Hit, Hits};
+use super::nearest::Place;
+use crate::rank::thread::Thread;
+
+/// How many hits are kept by the estimate of their relevance.
+const KEPT: usize = 400;
+/// So many of them with the sitting they stand in, the others with the turns beside and behind those: as far as `neighbours` reaches.
+const WITH_SITTING: usize = 96;
+/// Of a sitting the turns that are so near to the hit.
+const SITTING: usize = 32;
+const BESIDE: usize = 2;
+
+/// The rows of each part, and the run of the thread of each, in the order of S.
+pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> (Vec<(usize, Vec<u32>)>, Vec<u32>) {
+    let mut around = chosen(pass, hits);
+    around.extend(hits.far.iter().map(|place| (*place, 0)));
+    around.sort_unstable();
+    let (mut rows, mut runs, mut numbers) = (Vec::new(), Vec::new(), 0);
+    let mut rest = around.as_slice();
+    while let Some(((part, _), _)) = rest.first() {
+        let (numbered, own) = gathered.alone(*part as usize);
+        let (of_partition, behind) =
+            rest.split_at(rest.partition_point(|((part, _), _)| (*part as usize) < numbered.end));
+        rest = behind;
+        let fixed = own.fixed();
+        let conversation = own.conversation(&fixed, pass.sitting_gap_us);
+        let mut kept = Kept::of(own.len());
+        for ((part, row), reach) in of_partition {
+            let part = own.parts().get(*part as usize - numbered.start);
+            let Some(index) = part.and_then(|part| part.index_of_row(*row)) else { continue };
+            kept.add(conversation.thread(), index, *reach);
+        }
+        kept.add_cited(&conversation);
+        kept.number(conversation.thread(), &mut numbers);
+        for (part, number) in own.parts().iter().zip(numbered) {
+            let of_part: Vec<u32> = part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
+            if !of_part.is_empty() {
+                rows.push((number, of_part));
+            }
+        }
+        runs.extend(kept.runs());
+    }
+    (rows, runs)
+}
+
+/// The best hits, each with how far around it is kept.
+fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
+    let most = pass.most(KEPT);
+    let mut chosen = Vec::with_capacity(2 * most);
+    let by: [(fn(&Hit) -> f32, usize); 4] = [
+        (|hit| hit.total, most),
+        (|hit| hit.base, most / 2),
+        (|hit| hit.cosine, most / 4),
+        (|hit| hit.words, most / 4),
+    ];
+    let mut order: Vec<&Hit> = hits.hits.iter().collect();
+    for (at, (of, most)) in by.into_iter().enumerate() {
+        let best = |a: &&Hit, b: &&Hit| of(b).total_cmp(&of(a)).then(b.place.cmp(&a.place));
+        if most < order.len() {
+            order.select_nth_unstable_by(most, best);
+        }
+        let most = most.min(order.len());
+        let Some(best_of) = order.get_mut(..most) else { continue };
+        best_of.sort_unstable_by(best);
+        let reach = |rank: usize| if at < 2 && rank < WITH_SITTING / (at + 1) { SITTING } else { BESIDE };
+        chosen.extend(best_of.iter().enumerate().map(|(rank, hit)| (hit.place, reach(rank))));
+    }
+    chosen
+}
+
+/// What is kept of a partition, by index.
+struct Kept {
+    /// 0: not kept; else one more than the number of its run.
+    run: Vec<u32>,
+    any: Vec<u32>,
+}
+
+const UNNUMBERED: u32 = u32::MAX;
+
+impl Kept {
+    fn of(rows: usize) -> Self {
+        Self { run: vec![0; rows], any: Vec::new() }
+    }
+
+    fn holds(&self, index: u32) -> bool {
+        self.run.get(index as usize).is_some_and(|run| *run != 0)
+    }
+
+    fn keep(&mut self, index: u32) {
+        if let Some(run) = self.run.get_mut(index as usize).filter(|run| **run == 0) {
+            *run = UNNUMBERED;
+            self.any.push(index);
+        }
+    }
+
+    /// Keeps a row and those so many turns before and behind it.
+    fn add(&mut self, thread: &Thread, index: u32, reach: usize) {
+        self.keep(index);
+        for step in [Thread::previous, Thread::next] {
+            let mut at = index as usize;
+            for _ in 0..reach {
+                let Some(beside) = step(thread, at) else { break };
+                self.keep(beside as u32);
+                at = beside;
+            }
+        }
+    }
+
+    /// A fact has from the turns it came from what they have, so these are kept with it, and it with them.
+    fn add_cited(&mut self, conversation: &Conversation) {
+        let linked = conversation.citations().iter();
+        let half: Vec<u32> = linked
+            .filter(|(fact, turn)| self.holds(*fact) != self.holds(*turn))
+            .map(|(fact, turn)| if self.holds(*fact) { *turn } else { *fact })
+            .collect();
+        half.into_iter().for_each(|index| self.keep(index));
+    }
+
+    /// Numbers the runs from `numbers` on.
+    fn number(&mut self, thread: &Thread, numbers: &mut u32) {
+        for index in std::mem::take(&mut self.any) {
+            let heads = thread.previous(index as usize).is_none_or(|before| !self.holds(before as u32));
+            if !heads {
+                continue;
+            }
+            *numbers += 1;
+            let mut at = Some(index as usize);
+            while let Some(run) = at.and_then(|at| self.run.get_mut(at)).filter(|run| **run == UNNUMBERED) {
+                *run = *numbers;
+                at = at.and_then(|at| thread.next(at));
+            }
+        }
+    }
+
+    /// Of the kept rows in order.
+    fn runs(self) -> impl Iterator<Item = u32> {
+        self.run.into_iter().filter(|run| *run != 0).map(|run| run - 1)
+    }
+}
