@@ -247,6 +247,11 @@ impl Gathered {
         &self.parts
     }
 
+    /// Asks for a part's columns' addresses.
+    pub fn prefetch(&self, part: usize) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch());
+    }
+
     /// Everything of S in order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.parts.iter().flat_map(|part| part.entries().map(|(_, entry)| entry))

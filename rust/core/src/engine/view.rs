@@ -58,11 +58,15 @@ impl View<'_, '_> {
 
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
+        self.partition_at(id, self.tx.partition_rev(id)?)
+    }
+
+    /// As [`Self::partition`], where its newest rev is known.
+    fn partition_at(&self, id: i64, rev: i64) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
-            let rev = self.tx.partition_rev(id)?;
             return Ok(Some(Arc::new(Partition::load(self.tx, id, rev)?)));
         }
-        self.cache.version(self.tx, id)
+        self.cache.version(self.tx, id, rev)
     }
 
     /// Scope S of a read. A filter that says in which session all matches are is taken as the reach's session.
@@ -87,7 +91,8 @@ impl View<'_, '_> {
     pub fn gather_from(&self, reached: &[Reached], admission: &Admission) -> Result<Option<Gathered>> {
         let mut gathered = Gathered::default();
         for reached in reached {
-            let Some(partition) = self.partition(reached.partition)? else { return Ok(None) };
+            let rev = reached.rev.map_or_else(|| self.tx.partition_rev(reached.partition), Ok)?;
+            let Some(partition) = self.partition_at(reached.partition, rev)? else { return Ok(None) };
             gathered.add(&partition, *reached, admission);
         }
         Ok(Some(gathered))

@@ -44,7 +44,7 @@ pub use outfile::Outfile;
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{
-    Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
+    Changes, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
     Stats,
 };
 pub use salvage::{SalvageOptions, salvage};

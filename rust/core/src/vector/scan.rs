@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 /// Rows scored between two looks at the scales: their dot products stay on the stack.
 const BLOCK: usize = 256;
 
+/// Words of signs that are asked for before a scan; then it asks for more itself.
+const PREFETCHED: usize = 2048 / 8;
+
 /// The vectors of a partition, row after row. A memory may own several (its parts), or none.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
@@ -128,6 +131,13 @@ impl Rows {
         out.resize(self.len(), 0);
         hamming::distances(query, &self.signs, out);
         Ok(())
+    }
+
+    /// Asks for the first of what [`Self::distances_into`] reads.
+    pub fn prefetch_signs(&self) {
+        for line in (0..PREFETCHED).step_by(8) {
+            hamming::prefetch(self.signs.as_ptr().wrapping_add(line));
+        }
     }
 
     /// The memory of each row, rising.

@@ -20,7 +20,7 @@ use crate::rank::query::Query;
 use crate::rank::weights::Weights;
 use crate::store::Seq;
 use crate::vector::quantise::Quantised;
-use crate::vector::scan::signs;
+use crate::vector::scan::{Rows, signs};
 use hits::Hits;
 use nearest::{Largest, Nearest, Place};
 use words::Words;
@@ -80,6 +80,30 @@ struct Found {
     spoken_for: Vec<Place>,
 }
 
+/// So many parts ahead memory is asked for.
+const SOON: usize = 3;
+
+/// Distances that are looked at together.
+const BLOCK: usize = 16;
+
+/// Takes the near ones of a part; returns the largest distance.
+fn take(near: &mut Nearest, distances: &[u32], owners: &[u32], number: u32, eligible: &hits::Eligible) -> u32 {
+    let mut farthest = 0;
+    for (block, owners) in distances.chunks(BLOCK).zip(owners.chunks(BLOCK)) {
+        let (least, most) = block.iter().fold((u32::MAX, 0), |(least, most), x| (least.min(*x), most.max(*x)));
+        farthest = farthest.max(most);
+        if least >= near.bound() {
+            continue;
+        }
+        for (distance, row) in block.iter().zip(owners) {
+            if *distance < near.bound() && eligible.admits(*row) {
+                near.push(*distance, (number, *row));
+            }
+        }
+    }
+    farthest
+}
+
 impl FirstPass<'_> {
     /// What is kept of a scope; `None` where nothing tells its memories apart, or too much of it would be kept.
     pub fn choose(&self, gathered: &Gathered) -> Result<Option<Gathered>> {
@@ -123,20 +147,19 @@ impl FirstPass<'_> {
             let mut spoken_for = Nearest::new(self.most(NEAREST) / 2, longest);
             let mut far = Nearest::new(FARTHEST, longest);
             for (number, part) in (0_u32..).zip(gathered.parts()) {
+                gathered.prefetch(number as usize + 2 * SOON);
+                let soon = gathered.parts().get(number as usize + SOON);
+                soon.and_then(|soon| soon.segment.rows(direction.slot)).into_iter().for_each(Rows::prefetch_signs);
                 let Some(rows) = part.segment.rows(direction.slot) else { continue };
                 rows.distances_into(&direction.signs, &mut distances)?;
                 let speaking = spoken.of_part(number);
                 let eligible = hits::Eligible::of(part, &self.wanted);
-                let mut farthest = (0, 0);
-                for (distance, row) in distances.iter().zip(rows.owners()) {
-                    if *distance < near.bound() && eligible.admits(*row) {
-                        near.push(*distance, (number, *row));
-                    }
-                    farthest = farthest.max((*distance, *row));
-                }
-                let from_far = longest as u32 - farthest.0.min(longest as u32);
-                if from_far < far.bound() && part.holds(farthest.1) {
-                    far.push(from_far, (number, farthest.1));
+                let farthest = take(&mut near, &distances, rows.owners(), number, &eligible);
+                let from_far = (longest as u32).saturating_sub(farthest);
+                if from_far < far.bound() {
+                    let at = distances.iter().position(|distance| *distance == farthest);
+                    let row = at.and_then(|at| rows.owners().get(at)).copied();
+                    row.filter(|row| part.holds(*row)).into_iter().for_each(|row| far.push(from_far, (number, row)));
                 }
                 let Some(speaking) = speaking else { continue };
                 for (distance, row) in distances.iter().zip(rows.owners()) {

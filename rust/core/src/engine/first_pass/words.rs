@@ -1,10 +1,16 @@
 //! Where the query's terms occur, and what that is worth: BM25 over all of S, part by part.
+use std::cmp::Ordering;
+
 use super::super::gather::{Gathered, Part};
 use super::hits::Eligible;
 use super::nearest::{Largest, Place};
-use super::{BEST_BY_WORDS, FirstPass};
+use super::{BEST_BY_WORDS, FirstPass, SOON};
 use crate::lexical::Posting;
 use crate::lexical::bm25::{B, K1, idf};
+use crate::vector::hamming::prefetch;
+
+/// The share of the query's idf that is not looked for.
+const IGNORED: f32 = 0.1;
 
 /// The lists of every term in every part.
 pub(super) struct Words<'g> {
@@ -34,7 +40,8 @@ impl<'g> Words<'g> {
         let mut terms: Vec<Term> =
             terms.iter().map(|(hash, query_count)| Term { hash: *hash, query_count: *query_count, df: 0 }).collect();
         let mut lists = Vec::with_capacity(terms.len() * gathered.parts().len());
-        for part in gathered.parts() {
+        for (number, part) in gathered.parts().iter().enumerate() {
+            gathered.prefetch(number + SOON);
             for term in &mut terms {
                 let list = part.segment.postings().get(term.hash);
                 term.df += if part.is_whole() {
@@ -62,14 +69,24 @@ impl<'g> Words<'g> {
         self.terms.iter().find(|term| term.hash == hash).map_or(0, |term| term.df)
     }
 
+    /// What each term weighs; 0 for the commonest, which together hold less than a tenth of all and most of the postings.
+    fn weights(&self, memories: usize) -> Vec<f32> {
+        let weight = |term: &Term| idf(memories, term.df as usize) * term.query_count as f32 * (K1 + 1.0);
+        let mut weights: Vec<f32> = self.terms.iter().map(weight).collect();
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|a, b| weights.get(*a).partial_cmp(&weights.get(*b)).unwrap_or(Ordering::Equal));
+        let mut left = IGNORED * weights.iter().sum::<f32>();
+        for at in order {
+            let Some(weight) = weights.get_mut(at).filter(|weight| **weight < left) else { break };
+            left -= std::mem::take(weight);
+        }
+        weights
+    }
+
     /// The best by BM25, and the scores of the rows asked about, which rise.
     pub fn score(&self, pass: &FirstPass, gathered: &Gathered, avg_len: f32, asked: &[Place]) -> ByWords {
         let memories = gathered.memories();
-        let weights: Vec<f32> = self
-            .terms
-            .iter()
-            .map(|term| idf(memories, term.df as usize) * term.query_count as f32 * (K1 + 1.0))
-            .collect();
+        let weights = self.weights(memories);
         let mut best = Largest::above(0.0, pass.most(BEST_BY_WORDS));
         let mut found = ByWords { best: Vec::new(), scores: Vec::with_capacity(asked.len()), largest: 0.0 };
         let (mut sums, mut asked) = (Vec::new(), asked);
@@ -80,14 +97,17 @@ impl<'g> Words<'g> {
             asked = rest;
             let first = number as usize * self.terms.len();
             let lists = self.lists.get(first..first + self.terms.len()).unwrap_or_default();
-            if lists.iter().all(|list| list.is_empty()) {
+            gathered.prefetch(number as usize + SOON);
+            let soon = self.lists.iter().skip(first + SOON * self.terms.len()).take(self.terms.len());
+            soon.for_each(|list| prefetch(list.as_ptr()));
+            if lists.iter().zip(&weights).all(|(list, weight)| list.is_empty() || *weight <= 0.0) {
                 found.scores.extend(own.iter().map(|_| 0.0));
                 continue;
             }
-            sums.clear();
-            sums.resize(part.segment.entries().len(), 0.0_f32);
             let lens = part.segment.postings().lens();
-            for (list, weight) in lists.iter().zip(&weights) {
+            sums.clear();
+            sums.resize(lens.len(), 0.0_f32);
+            for (list, weight) in lists.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0) {
                 for posting in *list {
                     let (row, tf) = (posting.row as usize, posting.tf as f32);
                     if let (Some(sum), Some(len)) = (sums.get_mut(row), lens.get(row)) {
