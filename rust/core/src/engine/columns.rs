@@ -261,7 +261,7 @@ impl Conversation {
 fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Thread {
     if let Some(chosen) = gathered.chosen() {
         let turns: Vec<i64> = gathered.entries().map(|entry| entry.turn).collect();
-        return Thread::new(&chosen.runs, &turns, ts, kinds, gap_us);
+        return Thread::new(&chosen.runs, &turns, ts, kinds, gap_us).seated(&chosen.sittings);
     }
     let (mut sessions, mut turns) = (Vec::with_capacity(gathered.len()), Vec::with_capacity(gathered.len()));
     for part in gathered.parts() {

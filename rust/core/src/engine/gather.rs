@@ -109,6 +109,8 @@ pub(super) struct Chosen {
     pub names_several: bool,
     /// For each kept row the run of the thread that was kept with it: rows of one follow each other without a gap.
     pub runs: Vec<u32>,
+    /// And the sitting in S that it stands in, numbered from 0: runs of one sitting have one number.
+    pub sittings: Vec<u32>,
 }
 
 impl Gathered {

@@ -1,4 +1,6 @@
 //! What is kept: the best hits, and what was said around them.
+use std::collections::HashMap;
+
 use super::super::columns::Conversation;
 use super::super::gather::Gathered;
 use super::FirstPass;
@@ -14,12 +16,21 @@ const WITH_SITTING: usize = 96;
 const SITTING: usize = 32;
 const BESIDE: usize = 2;
 
-/// The rows of each part, and the run of the thread of each, in the order of S.
-pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> (Vec<(usize, Vec<u32>)>, Vec<u32>) {
+/// What is kept of S, in its order.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// Numbers of parts with the rows of each.
+    pub by_part: Vec<(usize, Vec<u32>)>,
+    /// Of each row, as [`super::Chosen`] has it.
+    pub runs: Vec<u32>,
+    pub sittings: Vec<u32>,
+}
+
+pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
     let mut around = chosen(pass, hits);
     around.extend(hits.far.iter().map(|place| (*place, 0)));
     around.sort_unstable();
-    let (mut rows, mut runs, mut numbers) = (Vec::new(), Vec::new(), 0);
+    let (mut rows, mut numbers, mut seats) = (Rows::default(), 0, 0);
     let mut rest = around.as_slice();
     while let Some(((part, _), _)) = rest.first() {
         let (numbered, own) = gathered.alone(*part as usize);
@@ -39,12 +50,13 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> (Vec<(
         for (part, number) in own.parts().iter().zip(numbered) {
             let of_part: Vec<u32> = part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
             if !of_part.is_empty() {
-                rows.push((number, of_part));
+                rows.by_part.push((number, of_part));
             }
         }
-        runs.extend(kept.runs());
+        rows.sittings.extend(kept.sittings(conversation.thread(), &mut seats));
+        rows.runs.extend(kept.runs());
     }
-    (rows, runs)
+    rows
 }
 
 /// The best hits, each with how far around it is kept.
@@ -134,6 +146,19 @@ impl Kept {
                 at = at.and_then(|at| thread.next(at));
             }
         }
+    }
+
+    /// The sittings of the kept rows in order, numbered from `seats` on.
+    fn sittings(&self, thread: &Thread, seats: &mut u32) -> Vec<u32> {
+        let mut known = HashMap::new();
+        let kept = self.run.iter().zip(thread.sitting()).filter(|(run, _)| **run != 0);
+        let numbered = kept.map(|(_, sitting)| {
+            *known.entry(*sitting).or_insert_with(|| {
+                *seats += 1;
+                *seats - 1
+            })
+        });
+        numbered.collect()
     }
 
     /// Of the kept rows in order.

@@ -120,9 +120,9 @@ impl FirstPass<'_> {
         let found = self.nearest(gathered, &directions, &spoken)?;
         let scale = totals.doc_len as f32 / totals.memories.max(1) as f32;
         let hits = Hits::of(self, gathered, &directions, found, &words, scale, &spoken)?;
-        let (rows, runs) = keep::kept(self, gathered, &hits);
-        let chosen = Chosen { totals, df: words.df(), names_several: spoken.names_several, runs };
-        Ok(Some(gathered.keep(rows, chosen)))
+        let keep::Rows { by_part, runs, sittings } = keep::kept(self, gathered, &hits);
+        let chosen = Chosen { totals, df: words.df(), names_several: spoken.names_several, runs, sittings };
+        Ok(Some(gathered.keep(by_part, chosen)))
     }
 
     fn most(&self, usual: usize) -> usize {
