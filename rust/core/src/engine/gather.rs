@@ -1,5 +1,4 @@
 //! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
@@ -165,17 +164,27 @@ impl Gathered {
         self.chosen.as_ref()
     }
 
-    /// The partition that a part is of, alone: its parts' numbers and a scope of just these.
-    pub fn alone(&self, part: usize) -> (Range<usize>, Self) {
-        let at = self.partitions.partition_point(|(first, _)| *first <= part).saturating_sub(1);
-        let first = self.partitions.get(at).map_or(0, |(first, _)| *first);
+    /// The last partition whose parts begin at this one or before, by number.
+    fn partition_of(&self, part: usize) -> usize {
+        self.partitions.partition_point(|(first, _)| *first <= part).saturating_sub(1)
+    }
+
+    /// The number of the first part of the partition that a part is of.
+    pub fn first_part(&self, part: usize) -> usize {
+        self.partitions.get(self.partition_of(part)).map_or(0, |(first, _)| *first)
+    }
+
+    /// The partition that a part is of, as a scope of its own.
+    pub fn alone(&self, part: usize) -> Self {
+        let at = self.partition_of(part);
+        let first = self.first_part(part);
         let end = self.partitions.get(at + 1).map_or(self.parts.len(), |(next, _)| *next);
         let mut own = Self { is_filtered: self.is_filtered, ..Self::default() };
         own.partitions.extend(self.partitions.get(at).map(|(_, admitted)| (0, Arc::clone(admitted))));
         for part in self.parts.get(first..end).unwrap_or_default() {
             own.push(part, Arc::clone(&part.rows));
         }
-        (first..end, own)
+        own
     }
 
     /// The rows that a first pass kept, by part; they rise in each.

@@ -1,5 +1,6 @@
 //! What is kept: the best hits, and what was said around them.
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::super::columns::Conversation;
 use super::super::gather::Gathered;
@@ -9,11 +10,11 @@ use super::nearest::Place;
 use crate::rank::thread::Thread;
 
 /// How many hits are kept by the estimate of their relevance.
-const KEPT: usize = 400;
-/// So many of them with the sitting they stand in, the others with the turns beside and behind those: as far as `neighbours` reaches.
-const WITH_SITTING: usize = 96;
-/// Of a sitting the turns that are so near to the hit.
+const KEPT: usize = 1_500;
+/// Each with the sitting that it stands in: of a long one the turns that are so near to it.
 const SITTING: usize = 32;
+/// The best first, until so many memories are kept; the rest with as many turns beside them as `neighbours` looks at.
+const MOST: usize = 12_000;
 const BESIDE: usize = 2;
 
 /// What is kept of S, in its order.
@@ -27,27 +28,22 @@ pub(super) struct Rows {
 }
 
 pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
-    let mut around = chosen(pass, hits);
-    around.extend(hits.far.iter().map(|place| (*place, 0)));
-    around.sort_unstable();
+    let mut partitions: BTreeMap<usize, OfPartition> = BTreeMap::new();
+    let mut len = 0;
+    for ((part, row), reach) in chosen(pass, hits) {
+        let part = part as usize;
+        let first = gathered.first_part(part);
+        let of = partitions.entry(first).or_insert_with(|| OfPartition::of(gathered, part, pass.sitting_gap_us));
+        let Some(index) = of.own.parts().get(part - first).and_then(|part| part.index_of_row(row)) else { continue };
+        let before = of.kept.any.len();
+        of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
+        len += of.kept.any.len() - before;
+    }
     let (mut rows, mut numbers, mut seats) = (Rows::default(), 0, 0);
-    let mut rest = around.as_slice();
-    while let Some(((part, _), _)) = rest.first() {
-        let (numbered, own) = gathered.alone(*part as usize);
-        let (of_partition, behind) =
-            rest.split_at(rest.partition_point(|((part, _), _)| (*part as usize) < numbered.end));
-        rest = behind;
-        let fixed = own.fixed();
-        let conversation = own.conversation(&fixed, pass.sitting_gap_us);
-        let mut kept = Kept::of(own.len());
-        for ((part, row), reach) in of_partition {
-            let part = own.parts().get(*part as usize - numbered.start);
-            let Some(index) = part.and_then(|part| part.index_of_row(*row)) else { continue };
-            kept.add(conversation.thread(), index, *reach);
-        }
+    for (first, OfPartition { own, conversation, mut kept }) in partitions {
         kept.add_cited(&conversation);
         kept.number(conversation.thread(), &mut numbers);
-        for (part, number) in own.parts().iter().zip(numbered) {
+        for (number, part) in (first..).zip(own.parts()) {
             let of_part: Vec<u32> = part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
             if !of_part.is_empty() {
                 rows.by_part.push((number, of_part));
@@ -59,7 +55,7 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
     rows
 }
 
-/// The best hits, each with how far around it is kept.
+/// The best hits, best first, each with how far around it is kept; then the farthest rows.
 fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
     let most = pass.most(KEPT);
     let mut chosen = Vec::with_capacity(2 * most);
@@ -70,7 +66,7 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         (|hit| hit.words, most / 4),
     ];
     let mut order: Vec<&Hit> = hits.hits.iter().collect();
-    for (at, (of, most)) in by.into_iter().enumerate() {
+    for (of, most) in by {
         let best = |a: &&Hit, b: &&Hit| of(b).total_cmp(&of(a)).then(b.place.cmp(&a.place));
         if most < order.len() {
             order.select_nth_unstable_by(most, best);
@@ -78,10 +74,25 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         let most = most.min(order.len());
         let Some(best_of) = order.get_mut(..most) else { continue };
         best_of.sort_unstable_by(best);
-        let reach = |rank: usize| if at < 2 && rank < WITH_SITTING / (at + 1) { SITTING } else { BESIDE };
-        chosen.extend(best_of.iter().enumerate().map(|(rank, hit)| (hit.place, reach(rank))));
+        chosen.extend(best_of.iter().map(|hit| (hit.place, SITTING)));
     }
+    chosen.extend(hits.far.iter().map(|place| (*place, 0)));
     chosen
+}
+
+/// One partition of S, and what is kept of it.
+struct OfPartition {
+    own: Gathered,
+    conversation: Arc<Conversation>,
+    kept: Kept,
+}
+
+impl OfPartition {
+    fn of(gathered: &Gathered, part: usize, sitting_gap_us: i64) -> Self {
+        let own = gathered.alone(part);
+        let conversation = own.conversation(&own.fixed(), sitting_gap_us);
+        Self { kept: Kept::of(own.len()), conversation, own }
+    }
 }
 
 /// What is kept of a partition, by index.

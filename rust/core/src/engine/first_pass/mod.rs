@@ -28,10 +28,10 @@ use words::Words;
 /// Up to so many memories all of them are ranked. Below, that takes less time than it would to choose.
 pub const RANKED_WHOLE: usize = 20_000;
 
-/// How many of the nearest by signs are compared by their int8 vectors; an eighth of what would be ranked where that is more.
-const NEAREST: usize = 3_000;
+/// How many of the nearest by signs are compared by their int8 vectors; eight times the pool where that is more.
+const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
-const BEST_BY_WORDS: usize = 1_500;
+const BEST_BY_WORDS: usize = 2_000;
 /// The rows with the largest distance of all, of which the least cosine is about that of S.
 const FARTHEST: usize = 16;
 
