@@ -90,6 +90,7 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         floor = floors.measure(Path(scratch), programs, rows.per_session)
         core = measure_core(programs, folder, rows)
+        everything = measure_everything(programs, folder, rows) if size > rows.per_session else None
     return {
         "memories": size,
         "per_session": rows.per_session,
@@ -97,6 +98,7 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         "core_us": core,
         "facade_us": facade,
         "ratio": ratios(core, facade, floor),
+        "everything": everything,
         "bulk_rows_per_s": bulk,
         "disk_bytes_per_1000": on_disk * 1000 // size,
         "peak_memory_bytes": peak,
@@ -106,6 +108,14 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
 def measure_core(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
     """Medians of the same calls in Rust on the same file, in microseconds."""
     command = [str(programs / "core"), "--file", str(folder / "bench.db"), "--sessions", str(len(rows.sessions()))]
+    measured: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return measured
+
+
+def measure_everything(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
+    """A recall over all the sessions beside a bare 1-bit scan of as many vectors, and beside ranking everything."""
+    command = [str(programs / "million"), "--file", str(folder / "bench.db"), "--name", "bench"]
+    command += ["--sessions", str(len(rows.sessions())), "--memories", str(rows.size)]
     measured: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return measured
 
@@ -144,6 +154,12 @@ def print_case(figures: dict[str, Any]) -> None:
         f"peak {figures['peak_memory_bytes'] / 1e6:.0f} MB",
         flush=True,
     )
+    if everything := figures["everything"]:
+        print(
+            f"{'':>8} over all sessions: {everything['ratio_processor']:.1f}x a bare 1-bit scan (everything ranked "
+            f"{everything['ratio_everything']:.0f}x), recall@10 {everything['recall_at_10']:.3f}",
+            flush=True,
+        )
 
 
 def main() -> int:

@@ -125,7 +125,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (queries, compared): (usize, usize) = (argument("queries", 60), argument("compared", 20));
     let mut numbers = Numbers::new(argument("seed", 3));
     let given: String = argument("questions", String::new());
-    let requests: Vec<RecallRequest> = if given.is_empty() { drawn(&engine, &mut numbers, queries)? } else { read(&given)? };
+    let requests: Vec<RecallRequest> =
+        if given.is_empty() { drawn(&engine, &mut numbers, queries)? } else { read(&given)? };
     let queries = requests.len();
     let whole = argument("whole", retentive_core::engine::RANKED_WHOLE);
     engine.rank_everything_up_to(whole);

@@ -101,7 +101,8 @@ fn the_parts_of_a_score_are_still_told() {
 #[test]
 fn what_one_row_matches_is_found_whatever_else_is_nearer() {
     let db = filled();
-    let fact = db.add(NewMemory { metadata: Some(r#"{"colour":"teal"}"#.to_owned()), ..said("s7", "entirely different") });
+    let fact =
+        db.add(NewMemory { metadata: Some(r#"{"colour":"teal"}"#.to_owned()), ..said("s7", "entirely different") });
     let pinned = db.add(NewMemory { kind: Kind::Pinned, ..said("s8", "another thing altogether") });
     let whispered = db.add(NewMemory { role: Some("whisper".to_owned()), ..said("s9", "nothing of the kind") });
     db.rank_everything_up_to(0);
@@ -204,7 +205,9 @@ fn an_unanswerable_question_is_refused_as_before() {
 fn a_limit_or_a_budget_is_filled_however_large() {
     let db = filled();
     let request = ask("term3 term77", everything());
-    for (limit, token_budget) in [(Some(0), None), (Some(150), None), (Some(5_000), None), (None, Some(4_000)), (None, Some(200_000))] {
+    for (limit, token_budget) in
+        [(Some(0), None), (Some(150), None), (Some(5_000), None), (None, Some(4_000)), (None, Some(200_000))]
+    {
         let (passed, exact) = both(&db, &RecallRequest { limit, token_budget, ..request.clone() });
         assert_eq!(passed.memories.len(), exact.memories.len(), "{limit:?} {token_budget:?}");
     }
@@ -229,7 +232,8 @@ fn a_long_sitting_counts_by_what_was_said_beside_a_hit() {
 fn a_fact_comes_with_the_turns_that_it_cites_and_parts_of_a_text_count_as_one() {
     let db = filled();
     let parts = vec![embed("nothing of the kind"), embed("blue whale")];
-    let whole = db.add(NewMemory { vectors: parts.into_iter().map(Vector::first).collect(), ..said("s2", "a long text") });
+    let whole =
+        db.add(NewMemory { vectors: parts.into_iter().map(Vector::first).collect(), ..said("s2", "a long text") });
     let bare = db.add(NewMemory { vectors: Vec::new(), ..said("s2", "a whale without a vector") });
     let (passed, exact) = both(&db, &ask("blue whale", everything()));
     assert_eq!(ids(&passed.memories)[..2], ids(&exact.memories)[..2]);

@@ -47,7 +47,13 @@ impl Reached {
 
     /// One session.
     pub fn session(scope: &Scope) -> Self {
-        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none(), held: scope.held, rev: None }
+        Self {
+            partition: scope.partition,
+            scope: Some(scope.id),
+            is_session: scope.user.is_none(),
+            held: scope.held,
+            rev: None,
+        }
     }
 }
 

@@ -129,10 +129,9 @@ impl<'g> Columns<'g> {
             conversation: Arc::default(),
             periods: Vec::new(),
             named: Vec::new(),
-            extent: gathered.chosen().map(|chosen| Extent {
-                memories: chosen.totals.memories,
-                tokens: chosen.totals.tokens,
-            }),
+            extent: gathered
+                .chosen()
+                .map(|chosen| Extent { memories: chosen.totals.memories, tokens: chosen.totals.tokens }),
         })
     }
 

@@ -36,9 +36,8 @@ impl Engine {
         let ranked_whole = self.ranked_whole.load(Ordering::Relaxed);
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
-            let done = self
-                .store
-                .read(interrupt, |tx| job(&View { tx, cache, known_floors, own_copies, ranked_whole }))?;
+            let done =
+                self.store.read(interrupt, |tx| job(&View { tx, cache, known_floors, own_copies, ranked_whole }))?;
             if let Some(done) = done {
                 return Ok(done);
             }

@@ -44,8 +44,8 @@ pub use outfile::Outfile;
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{
-    Changes, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
-    Stats,
+    Changes, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row, Scan,
+    Scope, Seq, Stats,
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};

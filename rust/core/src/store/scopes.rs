@@ -146,8 +146,7 @@ impl ReadTx<'_> {
         let rows = self.rows_of(owners)?.into_iter().filter(|row| row.id == row.partition && row.owned > 0);
         let nameless = rows.map(|row| {
             // What belongs to no user is a session's, but for the one scope without either name.
-            let has_session =
-                row.has_user == 0 && (row.hash != nobody || self.names(row.id)?.session.is_some());
+            let has_session = row.has_user == 0 && (row.hash != nobody || self.names(row.id)?.session.is_some());
             Ok(Nameless { id: row.id, has_session, owned: u64::try_from(row.owned).unwrap_or(0), rev: row.rev })
         });
         nameless.collect()

@@ -161,9 +161,9 @@ impl Rows {
 
 /// The signs of a direction: a bit for each component, set where it is negative, in whole words.
 pub fn signs(codes: &[i8]) -> impl Iterator<Item = u64> {
-    codes.chunks(64).map(|codes| {
-        codes.iter().enumerate().fold(0, |word, (at, code)| word | (u64::from(code.is_negative()) << at))
-    })
+    codes
+        .chunks(64)
+        .map(|codes| codes.iter().enumerate().fold(0, |word, (at, code)| word | (u64::from(code.is_negative()) << at)))
 }
 
 #[cfg(test)]

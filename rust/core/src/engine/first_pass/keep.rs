@@ -44,7 +44,8 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
         kept.add_cited(&conversation);
         kept.number(conversation.thread(), &mut numbers);
         for (number, part) in (first..).zip(own.parts()) {
-            let of_part: Vec<u32> = part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
+            let of_part: Vec<u32> =
+                part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
             if !of_part.is_empty() {
                 rows.by_part.push((number, of_part));
             }

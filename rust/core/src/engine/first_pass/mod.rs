@@ -25,8 +25,8 @@ use hits::Hits;
 use nearest::{Largest, Nearest, Place};
 use words::Words;
 
-/// Up to so many memories all of them are ranked. Below, that takes less time than it would to choose.
-pub const RANKED_WHOLE: usize = 20_000;
+/// Up to so many memories all of them are ranked, which takes some tens of milliseconds at most.
+pub const RANKED_WHOLE: usize = 50_000;
 
 /// How many of the nearest by signs are compared by their int8 vectors; eight times the pool where that is more.
 const NEAREST: usize = 4_000;
