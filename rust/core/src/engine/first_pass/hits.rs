@@ -70,7 +70,7 @@ pub(super) struct Speaking<'q> {
 
 impl<'q> SpokenFor<'q> {
     pub fn of(gathered: &Gathered, query: &'q Query) -> Self {
-        let (mut asked, mut named, mut parts) = (HashMap::new(), Vec::new(), HashMap::new());
+        let (mut asked, mut meant, mut parts) = (HashMap::new(), Vec::new(), HashMap::new());
         for (number, part) in (0_u32..).zip(gathered.parts()) {
             let names = part.partition.names();
             let mut own = 0;
@@ -78,8 +78,8 @@ impl<'q> SpokenFor<'q> {
                 let Some(name) = names.get(code) else { continue };
                 if *asked.entry(name).or_insert_with(|| query.names(name)) {
                     own = code;
-                    if !named.contains(&name) {
-                        named.push(name);
+                    if !meant.contains(&name) {
+                        meant.push(name);
                     }
                 }
             }
@@ -89,7 +89,7 @@ impl<'q> SpokenFor<'q> {
                 parts.insert(number, Speaking { query, by_date, name: own });
             }
         }
-        let names_several = named.len() > 1;
+        let names_several = meant.len() > 1;
         if names_several {
             parts.retain(|_, speaking| {
                 speaking.name = 0;
@@ -151,7 +151,7 @@ impl Hits {
         let hits = scored.iter().enumerate().filter_map(|(at, (place, words))| {
             let part = gathered.parts().get(place.0 as usize)?;
             let scaled = Scaled { dense: dense.value(at), words: words / largest };
-            Some(hit(pass, part, *place, scaled, dense.first(at), spoken))
+            Some(hit(pass, part, *place, &scaled, dense.first(at), spoken))
         });
         Ok(Self { hits: hits.collect(), far: found.far })
     }
@@ -163,7 +163,7 @@ struct Scaled {
     words: f32,
 }
 
-fn hit(pass: &FirstPass, part: &Part, place: Place, scaled: Scaled, cosine: f32, spoken: &SpokenFor) -> Hit {
+fn hit(pass: &FirstPass, part: &Part, place: Place, scaled: &Scaled, cosine: f32, spoken: &SpokenFor) -> Hit {
     let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
     let base = weight("dense") * scaled.dense + (weight("window") + weight("lexical")) * scaled.words;
     let mut total = base;

@@ -56,11 +56,13 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
     rows
 }
 
+type Measure = fn(&Hit) -> f32;
+
 /// The best hits, best first, each with how far around it is kept; then the farthest rows.
 fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
     let most = pass.most(KEPT);
     let mut chosen = Vec::with_capacity(2 * most);
-    let by: [(fn(&Hit) -> f32, usize); 4] = [
+    let by: [(Measure, usize); 4] = [
         (|hit| hit.total, most),
         (|hit| hit.base, most / 2),
         (|hit| hit.cosine, most / 4),
@@ -141,7 +143,9 @@ impl Kept {
             .filter(|(fact, turn)| self.holds(*fact) != self.holds(*turn))
             .map(|(fact, turn)| if self.holds(*fact) { *turn } else { *fact })
             .collect();
-        half.into_iter().for_each(|index| self.keep(index));
+        for index in half {
+            self.keep(index);
+        }
     }
 
     /// Numbers the runs from `numbers` on.

@@ -88,8 +88,8 @@ impl Largest {
             return;
         }
         let order = |a: &(f32, Place), b: &(f32, Place)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
-        let Some(last) = self.most.checked_sub(1) else { return self.found.clear() };
-        let (_, (least, _), _) = self.found.select_nth_unstable_by(last, order);
+        let Some(kth) = self.most.checked_sub(1) else { return self.found.clear() };
+        let (_, (least, _), _) = self.found.select_nth_unstable_by(kth, order);
         self.least = *least;
         self.found.truncate(self.most);
     }
