@@ -95,6 +95,7 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         floor = floors.measure(Path(scratch), programs, rows.per_session, len(rows.sessions()))
         core = measure_core(programs, folder, rows)
         threads = measure_threads(programs, folder, rows)
+        everything = measure_everything(programs, folder, rows) if size > rows.per_session else None
     return {
         "memories": size,
         "per_session": rows.per_session,
@@ -103,6 +104,7 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         "facade_us": facade,
         "ratio": ratios(core, facade, floor),
         "threads": threads | {"facade_times_one_thread": facade_threads},
+        "everything": everything,
         "bulk_rows_per_s": bulk,
         "disk_bytes_per_1000": on_disk * 1000 // size,
         "peak_memory_bytes": peak,
@@ -148,6 +150,14 @@ def measure_facade_threads(db: Any, rows: Rows, vectors: KnownVectors) -> float:
     return float(np.median([rate(THREADS) / rate(1) for _ in range(5)]))
 
 
+def measure_everything(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
+    """A recall over all the sessions beside a bare 1-bit scan of as many vectors, and beside ranking everything."""
+    command = [str(programs / "million"), "--file", str(folder / "bench.db"), "--name", "bench"]
+    command += ["--sessions", str(len(rows.sessions())), "--memories", str(rows.size)]
+    measured: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return measured
+
+
 def ratios(core: dict[str, float], facade: dict[str, float], floor: dict[str, float]) -> dict[str, float]:
     """How many floors each call costs; a write is measured against the floor taken in turns with it."""
     table = {}
@@ -188,6 +198,12 @@ def print_case(figures: dict[str, Any]) -> None:
         f"peak {figures['peak_memory_bytes'] / 1e6:.0f} MB",
         flush=True,
     )
+    if everything := figures["everything"]:
+        print(
+            f"{'':>8} over all sessions: {everything['ratio_processor']:.1f}x a bare 1-bit scan (everything ranked "
+            f"{everything['ratio_everything']:.0f}x), recall@10 {everything['recall_at_10']:.3f}",
+            flush=True,
+        )
 
 
 def main() -> int:

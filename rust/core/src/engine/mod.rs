@@ -14,6 +14,7 @@ mod excerpt;
 mod export;
 mod feedback;
 mod filter;
+mod first_pass;
 mod forget;
 mod gather;
 mod import;
@@ -35,7 +36,7 @@ mod view;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::gate;
@@ -45,6 +46,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use export::{EXPORT_FORMAT, EXPORT_VERSION, ExportRequest, Progress};
 pub use filter::validate_filter;
+pub use first_pass::RANKED_WHOLE;
 pub use import::{Extras, ImportRequest, Imported, Numbered, OnConflict, Restored, Staging};
 pub use recall::validate_signals;
 pub use reembed::{Ended, Move, Unembedded};
@@ -60,6 +62,7 @@ pub struct Engine {
     analyzer: Analyzer,
     name: String,
     closed: AtomicBool,
+    ranked_whole: AtomicUsize,
 }
 
 impl fmt::Debug for Engine {
@@ -91,6 +94,7 @@ impl Engine {
             analyzer,
             name: options.name,
             closed: AtomicBool::new(false),
+            ranked_whole: AtomicUsize::new(RANKED_WHOLE),
         })
     }
 
@@ -105,6 +109,12 @@ impl Engine {
     #[must_use]
     pub fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many memories a recall ranks one and all, before a first pass chooses: [`RANKED_WHOLE`] as it is opened. For measuring
+    /// the one against the other.
+    pub fn rank_everything_up_to(&self, memories: usize) {
+        self.ranked_whole.store(memories, Ordering::Relaxed);
     }
 
     /// One read transaction.

@@ -1,5 +1,6 @@
 //! One consistent look at the store: partitions, rows and vectors of the same snapshot.
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::admit::{Admission, Reached, reached};
@@ -24,17 +25,20 @@ pub(super) struct View<'v, 'tx> {
     cache: &'v Cache,
     known_floors: &'v KnownFloors,
     own_copies: bool,
+    /// Larger scopes are ranked after a first pass.
+    pub ranked_whole: usize,
 }
 
 impl Engine {
     /// Runs the job in one read transaction. A job that returns `None` wants a fresh one.
     pub(super) fn snapshot<T>(&self, interrupt: Interrupt, job: impl Fn(&View) -> Result<Option<T>>) -> Result<T> {
         let _inside = gate::enter();
+        let (cache, known_floors) = (&self.cache, &self.floors);
+        let ranked_whole = self.ranked_whole.load(Ordering::Relaxed);
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
-            let done = self
-                .store
-                .read(interrupt, |tx| job(&View { tx, cache: &self.cache, known_floors: &self.floors, own_copies }))?;
+            let done =
+                self.store.read(interrupt, |tx| job(&View { tx, cache, known_floors, own_copies, ranked_whole }))?;
             if let Some(done) = done {
                 return Ok(done);
             }
@@ -54,11 +58,15 @@ impl View<'_, '_> {
 
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
+        self.partition_at(id, self.tx.partition_rev(id)?)
+    }
+
+    /// As [`Self::partition`], where its newest rev is known.
+    fn partition_at(&self, id: i64, rev: i64) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
-            let rev = self.tx.partition_rev(id)?;
             return Ok(Some(Arc::new(Partition::load(self.tx, id, rev)?)));
         }
-        self.cache.version(self.tx, id)
+        self.cache.version(self.tx, id, rev)
     }
 
     /// Scope S of a read. A filter that says in which session all matches are is taken as the reach's session.
@@ -83,7 +91,8 @@ impl View<'_, '_> {
     pub fn gather_from(&self, reached: &[Reached], admission: &Admission) -> Result<Option<Gathered>> {
         let mut gathered = Gathered::default();
         for reached in reached {
-            let Some(partition) = self.partition(reached.partition)? else { return Ok(None) };
+            let rev = reached.rev.map_or_else(|| self.tx.partition_rev(reached.partition), Ok)?;
+            let Some(partition) = self.partition_at(reached.partition, rev)? else { return Ok(None) };
             gathered.add(&partition, *reached, admission);
         }
         Ok(Some(gathered))

@@ -90,6 +90,12 @@ impl Postings {
         self.lens.get(row as usize).copied().unwrap_or(0)
     }
 
+    /// [`Self::len`] of each row; rows behind the last that was pushed are left out.
+    #[must_use]
+    pub fn lens(&self) -> &[u32] {
+        &self.lens
+    }
+
     /// One more than the highest row.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -46,12 +46,11 @@ impl Cache {
         Self { limit_bytes, places: Mutex::default() }
     }
 
-    /// The version of the partition that this transaction sees. `None`: another thread has caught up beyond this transaction's
+    /// The version of the partition that this transaction sees, whose newest rev is `wanted`. `None`: another thread has caught up beyond this transaction's
     /// snapshot, and the read should start again with a fresh one.
-    pub fn version(&self, tx: &ReadTx, id: i64) -> Result<Option<Arc<Partition>>> {
+    pub fn version(&self, tx: &ReadTx, id: i64, wanted: i64) -> Result<Option<Arc<Partition>>> {
         let slot = self.slot(id);
         let mut held = slot.lock();
-        let wanted = tx.partition_rev(id)?;
         let (version, grown) = match held.take() {
             Some(version) if version.epoch() == tx.epoch() && version.rev() > wanted => {
                 *held = Some(version);

@@ -46,8 +46,8 @@ pub use outfile::{Outfile, Unnamed};
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{
-    Changes, Content, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope,
-    Seq, Stats,
+    Changes, Content, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row,
+    Scan, Scope, Seq, Stats,
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};

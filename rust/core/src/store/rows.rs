@@ -126,6 +126,18 @@ pub struct Inserted {
     pub turn: Option<i64>,
 }
 
+/// A partition that holds something, without its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nameless {
+    pub id: i64,
+    /// It is a session's that belongs to no user.
+    pub has_session: bool,
+    /// Memories in the partition, expired and superseded ones included.
+    pub owned: u64,
+    /// Newest rev that touched it.
+    pub rev: i64,
+}
+
 /// One session of one user, or what a user or the collection holds outside of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
