@@ -18,6 +18,7 @@ _PHRASES = {
 }
 _OPTIONS = {
     "session": "--session",
+    "collection": "--collection",
     "user": "--user",
     "role": "--role",
     "limit": "--limit",
