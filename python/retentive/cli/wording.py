@@ -19,6 +19,7 @@ _PHRASES = {
 _OPTIONS = {
     "session": "--session",
     "collection": "--collection",
+    "into": "--into",
     "user": "--user",
     "role": "--role",
     "limit": "--limit",
