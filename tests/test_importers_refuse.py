@@ -363,3 +363,18 @@ def test_a_collection_that_chroma_has_not_is_named(tmp_path, monkeypatch):
 def test_fewer_documents_than_ids_are_counted():
     with pytest.raises(InvalidInputError, match="1 documents for 2 ids"):
         list(chroma({"ids": ["a", "b"], "documents": ["x"]}))
+
+
+def test_what_is_no_folder_of_chroma_is_said_to_be_what_it_is(tmp_path):
+    with pytest.raises(
+        InvalidInputError, match=f"collection is not given, expected the name of one in the folder {tmp_path}"
+    ):
+        chroma(tmp_path)
+    got = tmp_path / "got.json"
+    got.write_text(json.dumps({"ids": ["a"], "documents": ["x"], "metadatas": [None]}), "utf-8")
+    assert [batch["ids"] for batch in chroma(got)] == [["a"]]
+    with pytest.raises(InvalidInputError, match=r"collection is given, and .*got\.json is a file"):
+        chroma(got, collection="notes")
+    for collection in (None, "notes"):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            list(chroma(tmp_path / "nowhere", collection=collection))

@@ -71,13 +71,25 @@ def backup(engine: Engine, name: str, path: object) -> Path:
     target = outfile(path)
     if target.is_dir():
         target = outfile(target / f"{name}{SUFFIX}")
-    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
-        raise InvalidInputError(
-            f"path is {_validate.shown(str(path))}, expected a file like 'chat.db', which Collection('chat', "
-            "path=folder) opens, or a folder that exists"
-        )
+    refuse_name(target, path, "path", ", or a folder that exists")
     engine.core.backup(target)
     return target
+
+
+def refuse_name(target: Path, given: object, label: str, instead: str = "") -> None:
+    """Refuse a new collection's file that no collection could have: nothing would open it.
+
+    Args:
+        target: the file.
+        given: what it was called.
+        label: the name of the argument.
+        instead: what else is taken, for the message.
+    """
+    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
+        raise InvalidInputError(
+            f"{label} is {_validate.shown(str(given))}, expected a file like 'chat.db', which Collection('chat', "
+            f"path=folder) opens{instead}"
+        )
 
 
 def file(path: object) -> Path:

@@ -18,6 +18,8 @@ _PHRASES = {
 }
 _OPTIONS = {
     "session": "--session",
+    "collection": "--collection",
+    "into": "--into",
     "user": "--user",
     "role": "--role",
     "limit": "--limit",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain, groupby
 from typing import Any
 
 from retentive import _json, _times, _validate
@@ -18,6 +19,7 @@ _TEXTS = ("text", "refusal", "thinking", "transcript")
 _TEXT_FIELDS = frozenset({"content", "refusal", "audio", "tool_calls", "function_call"})
 _TOOLS = ("function", "custom")
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
+_AHEAD = 100  # messages that are read before the first is given, looking for a time
 MILLISECONDS = 1e11  # a Unix time from here on is no longer one of seconds: they would be past the year 5138
 
 
@@ -213,7 +215,28 @@ def wanted(roles: Collection[str] | None) -> frozenset[str] | None:
 
 
 def kept(items: Iterator[Item | None], roles: frozenset[str] | None) -> Iterator[Item]:
-    """Yield what was said, by those roles."""
-    for found in items:
-        if found is not None and (roles is None or found["role"] in roles):
-            yield found
+    """Yield what was said, by those roles, with the times that the rest of a session tells."""
+    said_ones = (found for found in items if found is not None)
+    for _, turns in groupby(said_ones, key=lambda found: found["session"]):
+        for found in dated(turns):
+            if roles is None or found["role"] in roles:
+                yield found
+
+
+def dated(turns: Iterable[Item], began: datetime | str | None = None) -> Iterator[Item]:
+    """Yield the turns of a conversation; one without a time gets that of the one before it, or of the next.
+
+    Else it would be as of today, and older turns behind it. Of what is not known by the 100th turn there is no time.
+
+    Args:
+        turns: in their order; they are changed.
+        began: the time of those before the first that has one.
+    """
+    rest = iter(turns)
+    first: list[Item] = []
+    while began is None and len(first) < _AHEAD and (found := next(rest, None)) is not None:
+        first.append(found)
+        began = found.get("timestamp")
+    for found in chain(first, rest):
+        began = found.get("timestamp") if began is None else found.setdefault("timestamp", began)
+        yield found
