@@ -190,6 +190,12 @@ def test_remember_keeps_every_field_it_is_given(cli):
     assert turn["expires_at"] == "2099-05-03T12:00:00+00:00"
 
 
+def test_only_a_line_feed_ends_a_line(cli):
+    said = ["page\x0cbreak", "a\x1cb", "c\x85d", "e\u2028f", "g\rh", "i"]
+    assert cli("remember", "-", "--lines", "-s", "a", input="\r\n".join(said)).exit_code == 0
+    assert [turn["text"] for turn in documents(cli("turns", "-s", "a", "--json"))] == said
+
+
 def test_texts_come_from_standard_input(cli):
     assert cli("remember", "-", "-s", "a", input="two\nlines\n").exit_code == 0
     assert len(cli("remember", "-", "--lines", "-s", "a", input="one\n\r\n  \nzwölf\r\n").stdout.split()) == 2

@@ -154,9 +154,10 @@ def forget(
             _show(found, asked=not dry_run, as_json=as_json and dry_run)
         if dry_run:
             raise typer.Exit(0 if found.total else 1)
-        if found.total and not yes:
+        if not yes and found.total:
             _ask(found)
-        _forget(collection, selection, everything=everything, as_json=as_json)
+        forgotten = _forget(collection, selection, everything=everything) if yes or found.total else 0
+        _report(collection, forgotten, as_json=as_json)
 
 
 def _show(found: Found, *, asked: bool, as_json: bool) -> None:
@@ -168,7 +169,7 @@ def _show(found: Found, *, asked: bool, as_json: bool) -> None:
         more = ", among them:" if found.total > len(found.newest) > 0 else ":"
         console(stderr=asked).print(f"would forget {found}{more}")
         print_results(found.newest, counted=True, stderr=asked)
-    else:
+    elif not asked:  # else it is said of what was forgotten
         say("nothing to forget")
 
 
@@ -185,8 +186,8 @@ def _ask(found: Found) -> None:
         fail("nothing was forgotten")
 
 
-def _forget(collection: Collection, selection: Selection, *, everything: bool, as_json: bool) -> None:
-    forgotten = collection.forget(
+def _forget(collection: Collection, selection: Selection, *, everything: bool) -> int:
+    return collection.forget(
         selection.session,
         selection.kinds,
         selection.before,
@@ -195,6 +196,9 @@ def _forget(collection: Collection, selection: Selection, *, everything: bool, a
         user=selection.user,
         all=everything,
     )
+
+
+def _report(collection: Collection, forgotten: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": forgotten})
     elif forgotten:
