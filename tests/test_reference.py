@@ -43,3 +43,16 @@ def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8")
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     assert [page for page in pages if not page.startswith("adr/") and page not in navigation] == []
+
+
+def test_every_part_of_a_score_is_explained_on_the_page_of_the_signals():
+    page = (ROOT / "docs" / "signals.md").read_text("utf-8")
+    explained = {
+        name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    with retentive.Collection("chat", embedder=[retentive.HashEmbedder(64), retentive.HashEmbedder(32)]) as db:
+        db.remember_many([{"text": f"note {n} of the trip", "session": "a"} for n in range(3)])
+        found = [db.recall("the trip", session="a"), db.search("the trip", session="a", explain=True)]
+    shown = {name for results in found for name in results[0].metadata[retentive.K_SCORING]}
+    assert {"relevance", "relevance_norm", "recency", "feedback", "dense", "dense_first", "lexical"} <= shown
+    assert shown - explained == set()

@@ -11,6 +11,7 @@ from retentive import _clock, _times
 from retentive._constants import ANY, K_KIND, K_SUPERSEDED_BY, K_TS, User
 from retentive.cli import options, place, records
 from retentive.cli.listing import print_results
+from retentive.cli.superseded import superseded
 from retentive.cli.terminal import USAGE, console, fail, print_json, say
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from retentive._results import Result, Results
 
 SHOWN = 5
-MOST_READ = 1_000
-NO_WORDS = "?"
 _PLURALS = {"turn": "turns", "fact": "facts", "document": "documents"}
 
 
@@ -68,32 +67,13 @@ class Selection(NamedTuple):
             for kind in dict.fromkeys(self.kinds)
         }
         newest = [] if self.superseded else list(self._current(collection, conditions))
-        newest += self._superseded(collection, conditions)
+        newest += superseded(collection, conditions, self.kinds, self.session, self.user)[:SHOWN]
         newest.sort(key=lambda result: result.timestamp, reverse=True)  # those of one time stay newest first
         return Found({kind: count for kind, count in counts.items() if count}, newest[:SHOWN])
 
     def _current(self, collection: Collection, conditions: dict[str, Any]) -> Results:
         chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}}
         return collection.search(limit=SHOWN, filter=chosen, session=self.session, user=self.user)
-
-    def _superseded(self, collection: Collection, conditions: dict[str, Any]) -> Sequence[Result]:
-        """Return the newest that were superseded, which `search` does not find: recalled by nothing but their age."""
-        chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}, K_SUPERSEDED_BY: {"$exists": True}}
-        count = collection.count(chosen, session=self.session, user=self.user)
-        if not count:
-            return []
-        found = collection.recall(
-            NO_WORDS,
-            self.session,
-            min(count, MOST_READ),
-            kinds=self.kinds,
-            include_superseded=True,
-            mode="lexical",
-            user=self.user,
-            filter=chosen,
-            min_relevance=None,
-        )
-        return sorted(found, key=lambda result: result.timestamp, reverse=True)[:SHOWN]
 
 
 class Found(NamedTuple):
