@@ -3,15 +3,18 @@
 The blocks of one page run in order, in one namespace, in an empty folder. What cannot run is not marked ```python.
 """
 
+import os
 import re
 import textwrap
+import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [ROOT / name for name in ("README.md", "DESCRIPTION.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES += sorted(path for path in (ROOT / "docs").rglob("*.md"))
 
 FENCE = re.compile(
@@ -77,6 +80,33 @@ def test_linked_files_exist(page):
     targets = [match["target"] for match in LINK.finditer(prose)]
     files = [target for target in targets if not re.match(r"[a-z]+:", target)]
     assert [target for target in files if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if (ROOT / "docs") in page.parents], ids=name_of)
+def test_links_of_the_site_stay_in_it(page):
+    """The site is built of `docs` alone."""
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    files = [match["target"] for match in LINK.finditer(prose) if not re.match(r"[a-z]+:", match["target"])]
+    assert [file for file in files if not (page.parent / file).resolve().is_relative_to(ROOT / "docs")] == []
+
+
+def described() -> dict[str, str]:
+    """The long description that an index shows: its source, and what the wheel has of it where one is installed."""
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["readme"]
+    texts = {"source": (ROOT / source).read_text("utf-8")}
+    if not os.environ.get("RETENTIVE_TEST_SOURCE"):  # an editable install has that of the day it was made
+        texts["wheel"] = str(metadata("retentive").get_payload())
+    return texts
+
+
+@pytest.mark.parametrize("text", described().values(), ids=described())
+def test_long_description_links_to_nothing_that_an_index_has_not(text):
+    """No link and no image is relative: in Markdown, by reference, or in HTML."""
+    assert "pip install retentive" in text
+    targets = [match["target"] for match in LINK.finditer(text)]
+    targets += re.findall(r"^ {0,3}\[[^]]+\]:\s*(\S+)", text, re.MULTILINE)
+    targets += re.findall(r"(?:href|src)\s*=\s*[\"']?([^\"'\s>]+)", text)
+    assert [target for target in targets if not re.match(r"(https|mailto):", target)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -28,7 +28,8 @@ from retentive.evaluate import (
 from retentive.evaluate.__main__ import main
 from retentive.evaluate.bootstrap import mean_of
 from retentive.evaluate.measure import judged
-from retentive.evaluate.peers import REQUIREMENTS, PeerError, measure_peer
+from retentive.evaluate.peers import REQUIREMENTS, measure_peer
+from retentive.evaluate.peers.environments import PeerError
 from retentive.evaluate.plan import plan, signal_names
 from retentive.evaluate.protocol import at_sessions, at_turns
 from retentive.evaluate.recorded import Recorded

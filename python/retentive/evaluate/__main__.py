@@ -17,7 +17,8 @@ from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
 from retentive.evaluate.measure import measure_runs
 from retentive.evaluate.options import PROGRAM, UsageError, check, parser
-from retentive.evaluate.peers import Peer, environments_in, measure_peer
+from retentive.evaluate.peers import Peer, measure_peer
+from retentive.evaluate.peers.environments import environments_in
 from retentive.evaluate.plan import RECENCY, plan, signal_names
 from retentive.evaluate.plot import svg
 from retentive.evaluate.progress import Progress

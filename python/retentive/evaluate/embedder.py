@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive._errors import ConfigurationError
-from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder, resolve
+from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.embedders._known import KNOWN
+from retentive.embedders._resolve import resolve
 
 if TYPE_CHECKING:
     import numpy as np
