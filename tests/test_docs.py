@@ -1,10 +1,12 @@
 """Every block of Python in the documents runs, every `make` target and every linked file they name exists.
 
-The blocks of one page run in order, in one namespace, in an empty folder. What cannot run is not marked ```python.
+The blocks of one page run in order, in one namespace. A reader has one folder for all pages, and may begin one again:
+the pages run one after another in one folder, and twice where they leave something. What cannot run is not ```python.
 """
 
 import os
 import re
+import tempfile
 import textwrap
 import tomllib
 from importlib.metadata import metadata
@@ -53,9 +55,26 @@ def with_python() -> list[Path]:
     return [page for page in PAGES if any(language_of(block) == "python" for block in blocks_of(page))]
 
 
-@pytest.mark.parametrize("page", with_python(), ids=name_of)
-def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Empty before the first page."""
+    return tmp_path_factory.mktemp("reader")
+
+
+def stores(page: Path) -> bool:
+    """Whether a page leaves something in the folder that it would find again."""
+    return any("path=" in block.code for block in blocks_of(page) if language_of(block) == "python")
+
+
+def runs() -> list[tuple[Path, str]]:
+    once = [(page, "once") for page in with_python()]
+    return once + [(page, "again") for page in with_python() if stores(page)]
+
+
+@pytest.mark.parametrize(("page", "time"), runs(), ids=lambda part: part if isinstance(part, str) else name_of(part))
+def test_python_blocks_run_in_order(page, time, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     namespace: dict[str, object] = {"__name__": "__page__"}
     for block in blocks_of(page):
         if language_of(block) == "python":

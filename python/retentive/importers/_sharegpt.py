@@ -64,7 +64,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
         own = identifier(found.get("id"), f"{place}.id") or f"{session}-{index}"
         system = word(found.get("system"), f"{place}.system")
         if system is not None:
-            yield item({"content": system}, f"{place}.system", role="system", session=own, user=user)
+            yield item({"content": system}, place, role="system", session=own, user=user, field="system")
         yield from _turns(found[key], f"{place}.{key}", own, user)
 
 
@@ -79,4 +79,4 @@ def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -
     key = next((key for key in _VALUES if key in turn), None)
     said = {} if key is None else {"content": turn[key]}
     role = role_of(speaker, ROLES, f"{place}.from")
-    return item({**turn, **said}, place, role=role, session=session, user=user)
+    return item({**turn, **said}, place, role=role, session=session, user=user, field=key or "value")
