@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import re
@@ -88,8 +89,9 @@ def prepare_streams() -> None:
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 - to the end
     elif hasattr(sys.stdin, "reconfigure"):
-        # What is no UTF-8 is refused where it is used; a carriage return within a line does not end it.
-        sys.stdin.reconfigure(errors="surrogateescape", newline="\n")
+        with contextlib.suppress(io.UnsupportedOperation):  # a host has read from it
+            # What is no UTF-8 is refused where it is used; a carriage return within a line does not end it.
+            sys.stdin.reconfigure(errors="surrogateescape", newline="\n")
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -1,7 +1,7 @@
 """What is left of a damaged collection, in a new one: `python -m retentive.repair DAMAGED.db --into NEW.db`.
 
-Exit code 0 when everything was saved, 1 when something was lost (and is listed), 2 when nothing could be read or the
-arguments were wrong, 130 when interrupted. The damaged file is not written.
+Exit code 0 when everything was saved, 1 when something was lost (and is listed) or the report could not be written, 2
+when nothing could be read or the arguments were wrong, 130 when interrupted. The damaged file is not written.
 """
 
 from __future__ import annotations
