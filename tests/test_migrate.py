@@ -35,9 +35,7 @@ POINTS = [
         ts="2026-11-30T13:12:14.087309+00:00",
         expires="2099-12-30T13:12:14.087309+00:00",
     ),
-    point(
-        "mem_35c84a86f9bb7968", "Customer is on the annual plan", kind="pinned", ts="2026-11-30T13:12:14.140325+00:00"
-    ),
+    point("mem_35c84a86f9bb7968", "Customer is on the plan", kind="pinned", ts="2026-11-30T13:12:14.140325+00:00"),
     point(
         "mem_85b7d0ac60a4292e",
         "The office is in Lyon",
