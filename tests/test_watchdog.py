@@ -14,7 +14,7 @@ import ctypes, threading, pytest
 def sleeps_for_ever():
     threading.Event().wait()
 
-@pytest.mark.timeout(0.5)
+{mark}
 def test_that_hangs():
     threading.Thread(target=sleeps_for_ever, daemon=True).start()
     library, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
@@ -24,12 +24,26 @@ def test_that_hangs():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no pthread to deadlock in")
-def test_a_test_that_stands_still_in_native_code_ends_the_run_with_all_stacks(root, tmp_path):
-    (tmp_path / "test_hangs.py").write_text(HANGS)
+@pytest.mark.parametrize(("mark", "option"), [("@pytest.mark.timeout(0.5)", "--timeout=300"), ("", "--timeout=0.5")])
+def test_a_test_that_stands_still_in_native_code_ends_the_run_with_all_stacks(root, tmp_path, mark, option):
+    (tmp_path / "test_hangs.py").write_text(HANGS.format(mark=mark))
     (tmp_path / "hasty.py").write_text("import watchdog\nwatchdog.GRACE_S = 1\n")
-    options = ["-c", os.devnull, "--rootdir", str(tmp_path), "-p", "watchdog", "-p", "hasty", "-p", "no:cacheprovider"]
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\n")
+    options = [
+        "-c",
+        str(settings),
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "watchdog",
+        "-p",
+        "hasty",
+        "-p",
+        "no:cacheprovider",
+    ]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
+        [sys.executable, "-m", "pytest", *options, option, str(tmp_path)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root / "tests"), str(tmp_path)])},
         capture_output=True,
         text=True,

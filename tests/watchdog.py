@@ -29,7 +29,8 @@ def limit_s(item: pytest.Item) -> float:
     marker = item.get_closest_marker("timeout")
     if marker is not None:
         return float(marker.args[0])
-    return float(item.config.getini("timeout") or 300)
+    asked = item.config.getoption("timeout")  # of the command line, which is above the file
+    return float(item.config.getini("timeout") or 300) if asked is None else float(asked)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,6 +31,8 @@ mod _core {
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]
+    use crate::courtesy::give_way;
+    #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
     use crate::moving::{Exported, Staging};

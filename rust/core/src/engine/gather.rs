@@ -164,6 +164,11 @@ impl Gathered {
         part.segment.entries().get(row as usize)
     }
 
+    pub fn id(&self, index: usize) -> Option<String> {
+        let (part, row) = self.place(index)?;
+        part.segment.id(row)
+    }
+
     pub fn seq(&self, index: usize) -> Option<Seq> {
         self.entry(index).map(|entry| entry.seq)
     }

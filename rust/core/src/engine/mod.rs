@@ -4,6 +4,7 @@
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
 mod admitted;
+mod ahead;
 mod calibrate;
 mod candidates;
 mod columns;
@@ -33,6 +34,7 @@ mod similar;
 mod view;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
@@ -53,7 +55,7 @@ pub use view::best_cosine;
 /// One open collection. Shared between threads; every method may be called from any of them.
 pub struct Engine {
     store: Store,
-    cache: Cache,
+    cache: Arc<Cache>,
     floors: calibrate::KnownFloors,
     analyzer: Analyzer,
     name: String,
@@ -84,7 +86,7 @@ impl Engine {
         )?;
         Ok(Self {
             store,
-            cache: Cache::new(options.cache_mb << 20),
+            cache: Arc::new(Cache::new(options.cache_mb << 20)),
             floors: calibrate::KnownFloors::default(),
             analyzer,
             name: options.name,

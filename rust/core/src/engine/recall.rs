@@ -9,9 +9,8 @@ use super::columns::{
 use super::filter::{self, MetadataFilter};
 use super::gather::Gathered;
 use super::model::expect_models;
-use super::record;
 use super::request::{Memory, Ranked, Reach, RecallRequest};
-use super::view::View;
+use super::view::{View, best_cosine};
 use crate::error::Result;
 use crate::model::Kind;
 use crate::partition::Entry;
@@ -239,22 +238,24 @@ impl<'a> Plan<'a> {
     ) -> Result<Ranked> {
         let scores: Vec<f64> = blended.iter().map(|pooled| pooled.score).collect();
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
-        let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
-        let (kept, below_gap) = seqs.split_at(kept.min(seqs.len()));
+        let (kept, below_gap) = blended.split_at(kept.min(blended.len()));
         let (whole, over_limit) = kept.split_at(self.whole(scene, blended).min(kept.len()));
+        let ids = |pool: &[Pooled]| pool.iter().filter_map(|pooled| gathered.id(pooled.row as usize)).collect();
         let mut ranked = Ranked {
             terms: scene.matches.statistics(),
-            over_limit: view.tx.ids(over_limit)?,
-            below_gap: view.tx.ids(below_gap)?,
+            over_limit: ids(over_limit),
+            below_gap: ids(below_gap),
             ..Ranked::default()
         };
-        let rows = view.rows(whole, self.request.vectors.first().map(Vec::as_slice))?;
-        for ((row, similarity), pooled) in rows.into_iter().zip(blended) {
+        let query = self.request.vectors.first();
+        let memories = view.memories(gathered, whole.iter().map(|pooled| pooled.row), query.is_some())?;
+        for ((memory, vectors), pooled) in memories.into_iter().zip(whole) {
+            let similarity = query.and_then(|query| best_cosine(0, query, &vectors));
             ranked.memories.push(Memory {
                 score: pooled.score,
                 similarity: similarity.map(f64::from),
                 scoring: Some(scoring(scene, relevance, pooled, similarity)),
-                ..record::memory(row)
+                ..memory
             });
         }
         Ok(ranked)

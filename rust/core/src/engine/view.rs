@@ -6,12 +6,13 @@ use super::admit::{Admission, Reached, reached};
 use super::calibrate::KnownFloors;
 use super::filter::MetadataFilter;
 use super::gather::Gathered;
-use super::request::Reach;
+use super::record;
+use super::request::{Memory, Reach};
 use crate::error::{Error, Result};
 use crate::gate;
 use crate::model::{Slot, Vector};
 use crate::partition::{Cache, Partition};
-use crate::store::{Floors, Interrupt, ReadTx, Row, Seq};
+use crate::store::{Floors, Interrupt, ReadTx};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -88,13 +89,30 @@ impl View<'_, '_> {
         Ok(Some(gathered))
     }
 
-    /// Whole memories with their exact similarity to the query; `None` for what has no vectors, or when there is no query vector.
-    pub fn rows(&self, seqs: &[Seq], query: Option<&[f32]>) -> Result<Vec<(Row, Option<f32>)>> {
-        let Some(query) = query else {
-            return Ok(self.tx.rows(seqs)?.into_iter().map(|row| (row, None)).collect());
-        };
-        let rows = self.tx.rows_with_vectors(seqs)?.into_iter();
-        Ok(rows.map(|(row, vectors)| (row, best_cosine(0, query, &vectors))).collect())
+    /// Whole memories without a score, by their indexes in S, with their vectors where these are wanted. What the partition knows is not
+    /// read again: of most memories only the content and one vector are.
+    pub fn memories(
+        &self,
+        gathered: &Gathered,
+        indexes: impl Iterator<Item = u32>,
+        with_vectors: bool,
+    ) -> Result<Vec<(Memory, Vec<Vector>)>> {
+        let mut contents = self.tx.contents()?;
+        let mut memories = Vec::with_capacity(indexes.size_hint().0);
+        for index in indexes {
+            let Some(entry) = gathered.entry(index as usize) else { continue };
+            let vid = if with_vectors { entry.lone_vid } else { 0 };
+            let known = if entry.lone_vid == 0 { None } else { contents.read(entry.seq, entry.scope, vid)? };
+            if let Some((content, vectors)) = known {
+                memories.push((record::plain_memory(entry, content), vectors));
+            } else if with_vectors {
+                let rows = self.tx.rows_with_vectors(&[entry.seq])?.into_iter();
+                memories.extend(rows.map(|(row, vectors)| (record::memory(row), vectors)));
+            } else {
+                memories.extend(self.tx.rows(&[entry.seq])?.into_iter().map(|row| (record::memory(row), Vec::new())));
+            }
+        }
+        Ok(memories)
     }
 
     /// Of the candidates those that are at least so similar, by the exact cosine: int8 decides where it can tell.

@@ -1,4 +1,5 @@
 //! A few thousand memories of one partition as columns: what ranking reads, in insertion order.
+use super::ids::Ids;
 use crate::error::Result;
 use crate::lexical::Postings;
 use crate::model::{Kind, MOST_MODELS, Period, Slot};
@@ -38,6 +39,8 @@ pub(crate) struct Entry {
     pub names_time: bool,
     pub names_proper: bool,
     pub dead: bool,
+    /// As [`IndexRow::lone_vid`].
+    pub lone_vid: i64,
 }
 
 /// A row's codes of what the partition knows by name.
@@ -50,6 +53,7 @@ pub(crate) struct Codes {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Segment {
     entries: Vec<Entry>,
+    ids: Ids,
     /// By row number, rising.
     feedback: Vec<(u32, Feedback)>,
     /// The days that rows' own words mean, by row number, rising; rows without any are left out.
@@ -65,6 +69,10 @@ pub(crate) struct Segment {
 impl Segment {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    pub fn id(&self, row: u32) -> Option<String> {
+        self.ids.get(row)
     }
 
     /// The vectors that one model made; none for a model that there is not.
@@ -119,6 +127,7 @@ impl Segment {
         }
         self.postings.push(number, &row.terms);
         self.entries.push(entry(&row, codes));
+        self.ids.push(&row.id);
         if !row.marks.periods.is_empty() {
             self.periods.push((number, row.marks.periods.into()));
         }
@@ -168,7 +177,7 @@ impl Segment {
             self.cites.iter().map(|(_, cites)| size_of_val(&**cites) + size_of::<(u32, Box<[Seq]>)>()).sum();
         let rows: usize = self.rows.iter().map(Rows::bytes).sum();
         let entries = self.entries.capacity() * size_of::<Entry>();
-        entries + feedback + periods + cites + rows + self.postings.bytes()
+        entries + self.ids.bytes() + feedback + periods + cites + rows + self.postings.bytes()
     }
 }
 
@@ -192,5 +201,6 @@ fn entry(row: &IndexRow, codes: Codes) -> Entry {
         names_time: row.marks.names_time,
         names_proper: row.marks.names_proper,
         dead: false,
+        lone_vid: row.lone_vid,
     }
 }

@@ -8,6 +8,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::aside::Stop;
+use super::errno::errno;
 use super::fault::{self, At};
 use super::group::{Writer, run};
 use super::patience::{Interrupt, Patience};
@@ -192,7 +193,7 @@ impl Spare {
             sql.execute_batch("PRAGMA journal_mode=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY;");
         let removed = std::fs::remove_file(&name);
         opened.at(&name)?;
-        removed.map_err(|error| fault::io(&name, error.raw_os_error().unwrap_or(libc::EIO)))?;
+        removed.map_err(|error| fault::io(&name, errno(&error, libc::EIO)))?;
         Ok(Self(sql))
     }
 }

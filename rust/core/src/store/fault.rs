@@ -4,6 +4,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
+use super::errno::{self, described, errno};
 use crate::error::{Error, Result};
 
 /// How the message of every error begins that says that nothing may be written here.
@@ -98,10 +99,7 @@ fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
 }
 
 pub(super) fn io(path: &Path, errno: i32) -> Error {
-    let message = std::io::Error::from_raw_os_error(errno).to_string();
-    // The operating system's words, as Python gives them.
-    let message = message.strip_suffix(&format!(" (os error {errno})")).unwrap_or(&message).to_owned();
-    Error::Io { path: path.to_path_buf(), errno, message }
+    Error::Io { path: path.to_path_buf(), errno, message: described(errno) }
 }
 
 pub(super) fn full(path: &Path) -> Error {
@@ -111,12 +109,10 @@ pub(super) fn full(path: &Path) -> Error {
 
 /// SQLite knows one way of being full. No room for the `-shm` file is another, and so are a quota and a limit on a file's size.
 fn is_full(extended_code: i32) -> bool {
-    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+    let last = std::io::Error::last_os_error();
     match extended_code {
         ffi::SQLITE_IOERR_SHMSIZE => true,
-        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => {
-            matches!(errno, libc::ENOSPC | libc::EFBIG | libc::EDQUOT)
-        }
+        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => errno::is_full(&last),
         _ => false,
     }
 }
@@ -131,7 +127,7 @@ fn cannot_open(path: &Path) -> Error {
     }
     let folder = path.parent().unwrap_or(path);
     match folder.metadata() {
-        Err(error) => return io(folder, error.raw_os_error().unwrap_or(libc::ENOENT)),
+        Err(error) => return io(folder, errno(&error, libc::ENOENT)),
         Ok(found) if !found.is_dir() => return io(folder, libc::ENOTDIR),
         Ok(_) => {}
     }
@@ -141,7 +137,7 @@ fn cannot_open(path: &Path) -> Error {
             store(path, "the file could not be opened, although its permissions allow it (SQLite code 14); try again")
         }
         Ok(_) => io(path, libc::EACCES),
-        Err(error) => io(path, error.raw_os_error().unwrap_or(libc::ENOENT)),
+        Err(error) => io(path, errno(&error, libc::ENOENT)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::errno::errno;
 use super::fault;
 use super::sqlite::Access;
 use crate::error::Result;
@@ -30,7 +31,7 @@ impl FileId {
         match path.metadata() {
             Ok(found) => Ok(Some(Self::new(&found, access))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(fault::io(path, error.raw_os_error().unwrap_or(libc::EIO))),
+            Err(error) => Err(fault::io(path, errno(&error, libc::EIO))),
         }
     }
 

@@ -8,6 +8,7 @@ mod codec;
 mod compact;
 mod entry;
 mod erase;
+mod errno;
 mod export;
 mod fault;
 mod filling;
@@ -39,13 +40,14 @@ use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
 pub use export::{Successor, Unused};
-pub use filling::Filling;
+pub use filling::{Filled, Filling};
+pub use load::Contents;
 pub use outfile::{Outfile, Unnamed};
 pub use patience::Interrupt;
 pub use read::ReadTx;
 pub use rows::{
-    Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
-    Stats,
+    Changes, Content, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope,
+    Seq, Stats,
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};
@@ -201,7 +203,7 @@ impl Store {
 
     /// What it means for a write that the system starts no thread.
     pub fn no_thread(&self, error: &std::io::Error) -> Error {
-        fault::io(&self.shared.path, error.raw_os_error().unwrap_or(libc::EAGAIN))
+        fault::io(&self.shared.path, errno::errno(error, libc::EAGAIN))
     }
 
     /// After a write that erased: empties the write-ahead log, unless another connection is reading from it right now.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::MAIN_DB;
 
 use super::OpenOptions;
+use super::errno::errno;
 use super::fault::{self, At};
 use super::identity::FileId;
 use super::patience::{Interrupt, Patience};
@@ -62,7 +63,7 @@ pub(super) fn expect_language(conn: &Conn, path: &Path, language: &str) -> Resul
 
 fn os_error(path: &Path, error: &std::io::Error) -> Error {
     match error.raw_os_error() {
-        Some(errno) => fault::io(path, errno),
+        Some(_) => fault::io(path, errno(error, libc::EIO)),
         None => Error::invalid(format!("{:?} is not a path: {error}", path.display())),
     }
 }

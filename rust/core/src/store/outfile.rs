@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::errno::{errno, is_full};
 use super::fault;
 use crate::error::{Error, Result};
 
@@ -174,8 +175,8 @@ fn sync_folder(path: &Path) {
 /// An error of the operating system about this path; a full disk is one of the store's.
 pub(super) fn os_error(path: &Path, error: &io::Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => fault::full(path),
-        Some(errno) => fault::io(path, errno),
+        Some(_) if is_full(error) => fault::full(path),
+        Some(_) => fault::io(path, errno(error, libc::EIO)),
         None => fault::store(path, error.to_string()),
     }
 }

@@ -8,6 +8,7 @@ const BLOCK: usize = 256;
 
 /// The vectors of a partition, row after row. A memory may own several (its parts), or none.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(test, derive(PartialEq))]
 pub struct Rows {
     dimension: usize,
     codes: Vec<i8>,

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::error::{Error, Result};
+use crate::store::errno::errno;
 use crate::store::fault::{self, At};
 use crate::store::schema;
 use crate::store::sqlite::{Access, Durability, connect, wal_path};
@@ -114,5 +115,5 @@ fn remove_log(copy: &Path) -> Result<()> {
 }
 
 fn io(path: &Path, error: &std::io::Error) -> Error {
-    fault::io(path, error.raw_os_error().unwrap_or(libc::EIO))
+    fault::io(path, errno(error, libc::EIO))
 }
