@@ -83,6 +83,22 @@ def test_rows_of_another_form_are_named(reader, row):
         list(reader([row]))
 
 
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ({"value": 5}, ".value is 5"),
+        ({"value": [5]}, ".value[0] is 5"),
+        ({"value": [{"type": "tool_use", "name": 5}]}, ".value[0].name is 5"),
+        ({"text": 5}, ".text is 5"),
+        ({}, " has no value"),
+    ],
+)
+def test_a_text_of_another_form_is_called_what_the_file_calls_it(turn, said):
+    with pytest.raises(InvalidInputError) as refused:
+        list(sharegpt([{"conversations": [{"from": "human", **turn}]}]))
+    assert str(refused.value).startswith(f"[0].conversations[0]{said}, expected")
+
+
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("row", [None, 3, "text", [1]])
 def test_rows_that_are_no_objects_are_named(reader, row):

@@ -1,12 +1,11 @@
 """What is left of a damaged collection, in a new one: `python -m retentive.repair DAMAGED.db --into NEW.db`.
 
-Exit code 0 when everything was saved, 1 when something was lost (and is listed), 2 when nothing could be read or the
-arguments were wrong, 130 when interrupted. The damaged file is not written.
+Exit code 0 when everything was saved, 1 when something was lost (and is listed) or the report could not be written, 2
+when nothing could be read or the arguments were wrong, 130 when interrupted. The damaged file is not written.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import subprocess
@@ -19,6 +18,7 @@ from retentive import _core, _validate
 from retentive._errors import FullError, InvalidInputError, RetentiveError
 from retentive._export import COMPANIONS, refuse_name
 from retentive._report import Problem
+from retentive._terminal import INTERRUPTED, Arguments, complain, run, shown_in_line
 from retentive._working_folder import working_folder
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _about(source: Path, copy: Path, error: RetentiveError) -> RetentiveError:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="python -m retentive.repair",
         description="Save what can be read of a damaged collection into a new file. The damaged one is not written.",
         epilog="exit code: 0 all saved, 1 something lost, 2 unreadable or wrong arguments",
@@ -169,18 +169,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         report = repair(options.damaged, options.into, language=options.language)
     except (RetentiveError, OSError) as error:
-        print(f"repair: {error}", file=sys.stderr)
+        complain(f"repair: {error}")
         return 2
     except KeyboardInterrupt:
-        print("repair: interrupted, nothing was saved", file=sys.stderr)
-        return 130
-    print(f"saved {report.rows_saved.get('memory', 0):,} memories into {options.into}")
+        complain("repair: interrupted, nothing was saved")
+        return INTERRUPTED
+    print(shown_in_line(f"saved {report.rows_saved.get('memory', 0):,} memories into {options.into}"))
     for loss in report.lost:
-        print(f"lost: {loss}")
+        print(shown_in_line(f"lost: {loss}"))
     if report.more:
         print(f"lost: {report.more:,} more")
     return 0 if report.complete else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main, "repair"))

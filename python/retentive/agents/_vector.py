@@ -13,7 +13,7 @@ from retentive.agents._memory import DEFAULT_THREAD, checked_thread
 from retentive.agents._message import Role
 from retentive.agents._off_loop import off_loop
 from retentive.agents._stored import StoredMemory, check_metadata, checked_collection, message_of, stored_metadata
-from retentive.embedders import resolve
+from retentive.embedders._resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -141,7 +141,7 @@ def embedder_of(spec: str | None) -> str | Embedder | EmbedderPair:
     from retentive.evaluate.embedder import embedder_or_pair_for
 
     try:
-        return embedder_or_pair_for(spec)
+        return embedder_or_pair_for(spec, token_vectors=False)
     except (ValueError, ConfigurationError) as error:
         fail(f"--embedder: {error}", USAGE)
 

@@ -63,7 +63,7 @@ def _part(part: object, name: str) -> str | None:
     return found
 
 
-def calls(message: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+def calls(message: Mapping[str, Any], place: str, field: str = "content") -> list[dict[str, Any]]:
     """Return the calls of tools that a message makes, each with `name` and `arguments`; of a content that was read."""
     made = _calls_of(message.get("tool_calls") or [], f"{place}.tool_calls")
     if message.get("function_call"):
@@ -72,7 +72,7 @@ def calls(message: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
     parts = [parts] if isinstance(parts, Mapping) else [] if parts is None or isinstance(parts, str) else parts
     for index, part in enumerate(parts):
         if isinstance(part, Mapping) and part.get("type") in _CALLS:
-            made.append(_call(part, f"{place}.content[{index}]"))
+            made.append(_call(part, f"{place}.{field}[{index}]"))
     return list({_call_key(call): call for call in made}.values())
 
 
@@ -116,19 +116,22 @@ def item(
     session: str,
     user: str | None,
     metadata: Mapping[str, Any] | None = None,
+    field: str = "content",
 ) -> Item | None:
     """Return a message as an item of `remember_many`; None where nothing was said.
+
+    `field` is what the program calls its content, for an error.
 
     Raises:
         InvalidInputError: it has nothing that could say something, or something of a wrong type.
     """
-    text, others = content(message.get("content"), f"{place}.content")
-    made = calls(message, place)
+    text, others = content(message.get("content"), f"{place}.{field}")
+    made = calls(message, place, field)
     if not text or text.isspace():
         text = _spoken(message, place) or text
     stored = said(text, others, made)
     if not stored and not _TEXT_FIELDS & message.keys():
-        raise InvalidInputError(f"{place} has no content, expected a text, a list of parts or null")
+        raise InvalidInputError(f"{place} has no {field}, expected a text, a list of parts or null")
     if not stored or stored.isspace():
         return None
     about = dict(metadata or {})

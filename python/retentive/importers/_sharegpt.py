@@ -66,7 +66,7 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
         system = word(found.get("system"), f"{place}.system")
         turns = _turns(found[key], f"{place}.{key}", own, user)
         if system is not None:
-            first = item({"content": system}, f"{place}.system", role="system", session=own, user=user)
+            first = item({"content": system}, place, role="system", session=own, user=user, field="system")
             turns = chain([first], turns)
         yield from dated(filter(None, turns), when(found, place))
 
@@ -82,4 +82,4 @@ def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -
     key = next((key for key in _VALUES if key in turn), None)
     said = {} if key is None else {"content": turn[key]}
     role = role_of(speaker, ROLES, f"{place}.from")
-    return item({**turn, **said}, place, role=role, session=session, user=user)
+    return item({**turn, **said}, place, role=role, session=session, user=user, field=key or "value")
