@@ -170,12 +170,12 @@ def test_turns_show_what_has_no_session_too(cli, tmp_path):
     cli("remember", "hers", "-u", "ann")
     cli("remember", "a fact", "-k", "fact")
     lines = cli("turns").stdout.splitlines()
-    assert [lines[0], lines[3], lines[4]] == ["session a", "without a session", "1. the plan is monthly"]
+    assert [lines[0], lines[3], lines[4]] == ["session a", "without a session", "0. said in no session"]
     turns = documents(cli("turns", "--json"))
-    assert [turn["text"] for turn in turns][:2] == ["said in one", "the plan is monthly"]
-    assert [(turn["text"], turn["id"]) for turn in turns[2:]] == [("said in no session", first)]
+    assert [turn["text"] for turn in turns][:2] == ["said in one", "said in no session"]
+    assert [(turn["text"], turn["turn"]) for turn in turns[2:]] == [("the plan is monthly", 1)]
     assert [turn["session"] for turn in turns] == ["a", None, None]
-    assert turns[1]["superseded_by"] is not None
+    assert (turns[1]["id"], turns[2]["superseded_by"] is None) == (first, False)
     assert [turn["text"] for turn in documents(cli("turns", "--any-user", "--json"))][-1] == "hers"
     assert len(documents(cli("turns", "--json", "-n", "1"))) == 2
     assert cli("turns", "-s", "a").stdout.splitlines()[0] == "0. said in one"

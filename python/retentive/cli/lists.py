@@ -53,14 +53,14 @@ def turns(
 
 
 def _without_session(collection: Collection, limit: int | None, user: str | None) -> list[Result]:
-    """Return turns without a session, oldest first; those that were superseded too, as `Collection.turns` does."""
+    """Return turns without a session, in order; those that were superseded too, as `Collection.turns` does."""
     alone = {K_SESSION: {"$exists": False}}
     turn = {**alone, K_KIND: TURN}
     current: Iterable[Result] = ()
     if count := collection.count(turn, user=user):
         current = collection.search(limit=count, filter=turn, user=user)
     said = [*reversed(list(current)), *reversed(superseded(collection, alone, [TURN], None, user))]
-    said.sort(key=lambda result: result.timestamp)
+    said.sort(key=lambda result: (result.turn or 0, result.timestamp))
     return said if limit is None else said[max(len(said) - limit, 0) :]
 
 
