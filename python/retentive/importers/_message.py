@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -207,7 +207,10 @@ def wanted(roles: Collection[str] | None) -> frozenset[str] | None:
     """Return the roles to keep; None for all."""
     if roles is None:
         return None
-    if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
+    if isinstance(roles, str) or not isinstance(roles, Iterable):
+        raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
+    roles = list(roles)
+    if not all(isinstance(role, str) for role in roles):
         raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
     return frozenset(roles)
 
