@@ -1,5 +1,6 @@
 """The write-ahead log, or its index, is cut, replaced or removed by another program while a collection is open."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -42,7 +43,16 @@ HARMS = [
     ("-shm", remove),
     ("-shm", replace),
 ]
-IDS = ["emptied", "in its first frame", "in the middle", "last byte", "removed", "replaced", "shm removed", "shm replaced"]
+IDS = [
+    "emptied",
+    "in its first frame",
+    "in the middle",
+    "last byte",
+    "removed",
+    "replaced",
+    "shm removed",
+    "shm replaced",
+]
 
 
 @pytest.fixture
@@ -59,10 +69,8 @@ def opened(tmp_path, embedder):
 def test_nothing_is_acknowledged_that_would_be_lost_and_what_is_left_opens(tmp_path, embedder, opened, end, harm, seen):
     harm(tmp_path / f"test.db{end}")
     if seen:
-        try:
+        with contextlib.suppress(StoreError):  # it reads what is no longer there
             assert [turn.text for turn in opened.turns("s", limit=50)] == SAID
-        except StoreError:
-            pass  # it read what is no longer there
     for write in (
         lambda: opened.remember("acknowledged", session="s"),
         lambda: opened.remember_many([{"text": "acknowledged", "session": "s"}]),
@@ -72,7 +80,7 @@ def test_nothing_is_acknowledged_that_would_be_lost_and_what_is_left_opens(tmp_p
         opened.clear,
         opened.compact,
     ):
-        with pytest.raises(StoreError, match=r"cut, replaced or removed by another program.*close|reading or writing"):
+        with pytest.raises(StoreError, match=r"cut, replaced or removed by another program.*Close the collection"):
             write()
     opened.close()
     with Collection("test", path=tmp_path, embedder=embedder) as db:

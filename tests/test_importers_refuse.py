@@ -363,3 +363,18 @@ def test_a_collection_that_chroma_has_not_is_named(tmp_path, monkeypatch):
 def test_fewer_documents_than_ids_are_counted():
     with pytest.raises(InvalidInputError, match="1 documents for 2 ids"):
         list(chroma({"ids": ["a", "b"], "documents": ["x"]}))
+
+
+@pytest.mark.parametrize("reader", [chatgpt, langchain_messages, openai_messages, sharegpt])
+@pytest.mark.parametrize("roles", [1, 1.5, True, "user", b"user", [1], ["user", None]], ids=repr)
+def test_what_is_no_list_of_roles_is_refused(reader, roles):
+    with pytest.raises(InvalidInputError, match=r"roles is .*expected a list of roles, or None for all"):
+        reader([], roles=roles)
+
+
+@pytest.mark.parametrize(
+    "roles", [["user"], ("user",), {"user"}, dict.fromkeys(["user"])], ids=lambda roles: type(roles).__name__
+)
+def test_any_kind_of_list_of_roles_is_taken(roles):
+    messages = [{"role": role, "content": role} for role in ("user", "system")]
+    assert [item["text"] for item in openai_messages(messages, roles=roles)] == ["user"]

@@ -73,7 +73,7 @@ class _Helper:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
                 threading.Thread(target=loop.run_forever, name="retentive-agents", daemon=True).start()
-                # Only now may it be found: a signal handler that comes in between makes one that runs, and waits for it.
+                # Only now may it be found: a signal handler that comes in between waits for one that runs.
                 self._loop = loop
             return self._loop
 

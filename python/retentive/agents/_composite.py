@@ -153,9 +153,11 @@ class CompositeMemory(Memory):
 
 def _kind(error: Exception) -> str:
     """Return the class of an error and where it was raised: file, line and function."""
-    *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
-    raised = "" if frame is None else f" in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{line}"
-    return f"{type(error).__qualname__}{raised}"
+    places = [
+        f" in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    return type(error).__qualname__ + "".join(places[-1:])
 
 
 def _members(memories: object) -> tuple[Memory, ...]:

@@ -49,12 +49,11 @@ pub(super) fn changed_underneath(path: &Path) -> Error {
 
 /// Of a file whose log is no longer what its connections wrote.
 pub(super) fn lost_log(path: &Path) -> Error {
-    let message = format!(
-        "{}-wal or -shm was cut, replaced or removed by another program while the collection is open; nothing was stored. \
-         Close the collection in every process and open it again: of what was stored before, the last may be lost",
-        path.display()
-    );
-    store(path, message)
+    store(
+        path,
+        "its write-ahead log (the -wal or -shm file) was cut, replaced or removed by another program while it is open; nothing was \
+         stored. Close the collection in every process and open it again: the last of what was stored before may be lost",
+    )
 }
 
 pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
