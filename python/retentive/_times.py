@@ -28,8 +28,8 @@ def instant(name: str, value: object) -> int:
     """Return a datetime or ISO 8601 string as microseconds. Without an offset it is UTC.
 
     Raises:
-        InvalidInputError: another type (a number could be seconds or milliseconds), not a time, or one outside the years
-            1 to 9999 in UTC: no ISO date could say it again.
+        InvalidInputError: another type (a number could be seconds or milliseconds), not a time, or one outside the
+            years 1 to 9999 in UTC, which no ISO date could say again.
     """
     if isinstance(value, str):
         value = _parsed(name, value)
