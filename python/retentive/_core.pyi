@@ -40,6 +40,7 @@ __all__ = [
     "estimate_tokens",
     "feedback_score",
     "find_arrays",
+    "give_way",
     "measure",
     "repair",
     "select",
@@ -260,6 +261,7 @@ def select(
     memories: Sequence[Memory], limit: int | None, token_budget: int | None, counter: Counter | None, once: bool
 ) -> Selection: ...
 def find_arrays() -> None: ...
+def give_way() -> None: ...
 def cosines(pairs: Sequence[tuple[_Vector, _Vector]]) -> list[float | None]: ...
 def measure(
     related: Sequence[float], unrelated: Sequence[float], evidence: Sequence[float], made: bool

@@ -32,6 +32,8 @@ mod _core {
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]
+    use crate::courtesy::give_way;
+    #[pymodule_export]
     use crate::ids::Ulids;
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};

@@ -1,8 +1,11 @@
 //! Opening connections, and the settings each one gets.
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{self, At};
@@ -45,6 +48,8 @@ pub(super) struct Conn {
     pub epoch: i64,
     file: Option<FileId>,
     log: Option<Log>,
+    /// How long the write-ahead log was at the last commit, in pages.
+    log_pages: Arc<AtomicI32>,
 }
 
 impl Conn {
@@ -61,9 +66,26 @@ impl Conn {
         let origin = Origin::load(&sql, path)?;
         let epoch = Meta::load(&sql, path)?.epoch;
         let log = Log::of(path, access)?;
-        let conn = Self { sql, origin, access, epoch, file, log };
+        let mut conn = Self { sql, origin, access, epoch, file, log, log_pages: Arc::default() };
         conn.expect_in_place(path)?;
+        if access == Access::Write {
+            let log_pages = Arc::clone(&conn.log_pages);
+            let note = move |_: &mut Wal, pages| {
+                log_pages.store(pages, Ordering::Relaxed);
+                Ok(())
+            };
+            conn.sql.wal_hook(Some(note)).at(path)?; // in place of SQLite's own, which copies within the commit
+        }
         Ok(conn)
+    }
+
+    /// After a commit, and what follows from it: copies the log into the main file when it is long. SQLite itself would do so within
+    /// the commit, when readers see it already and the writer does not know yet.
+    pub(super) fn checkpoint_if_due(&self) {
+        if self.log_pages.load(Ordering::Relaxed) >= LONG_LOG_PAGES && !self.has_lost_log() {
+            // The commit is done whatever becomes of this; the next commit tries again, as SQLite's own would.
+            let _ = self.sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
     }
 
     /// The counters, as the first read of a transaction: it fixes the snapshot.
@@ -82,10 +104,11 @@ impl Conn {
 
     /// Whoever writes behind a log that was cut, or into one that was removed, would lose it, and what was stored before.
     fn expect_log(&self, path: &Path) -> Result<()> {
-        match &self.log {
-            Some(log) if log.is_lost(&self.sql) => Err(fault::lost_log(path)),
-            _ => Ok(()),
-        }
+        if self.has_lost_log() { Err(fault::lost_log(path)) } else { Ok(()) }
+    }
+
+    fn has_lost_log(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_lost(&self.sql))
     }
 
     /// The file is still what its path leads to: what is written to one that was replaced or deleted would be lost. Busy: it was
@@ -169,6 +192,7 @@ fn explain(error: Error, path: &Path, access: Access) -> Error {
 }
 
 /// A checkpoint every 16 MB of log: it costs two fsyncs, and writes once what many commits changed.
+const LONG_LOG_PAGES: i32 = 4000;
 const WRITER: &str = "PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=4000;";
 /// Holds the pages above the leaves of a million memories: each row of a session that is scattered over them is below others. And the
 /// rows of twenty sessions that are read in turns: with SQLite's own 2 MB each read takes them from the system again.
