@@ -394,3 +394,18 @@ def test_what_is_no_folder_of_chroma_is_said_to_be_what_it_is(tmp_path):
     for collection in (None, "notes"):
         with pytest.raises(FileNotFoundError, match="nowhere"):
             list(chroma(tmp_path / "nowhere", collection=collection))
+
+
+@pytest.mark.parametrize("reader", [chatgpt, langchain_messages, openai_messages, sharegpt])
+@pytest.mark.parametrize("roles", [1, 1.5, True, "user", b"user", [1], ["user", None]], ids=repr)
+def test_what_is_no_list_of_roles_is_refused(reader, roles):
+    with pytest.raises(InvalidInputError, match=r"roles is .*expected a list of roles, or None for all"):
+        reader([], roles=roles)
+
+
+@pytest.mark.parametrize(
+    "roles", [["user"], ("user",), {"user"}, dict.fromkeys(["user"])], ids=lambda roles: type(roles).__name__
+)
+def test_any_kind_of_list_of_roles_is_taken(roles):
+    messages = [{"role": role, "content": role} for role in ("user", "system")]
+    assert [item["text"] for item in openai_messages(messages, roles=roles)] == ["user"]

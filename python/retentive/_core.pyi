@@ -34,6 +34,7 @@ __all__ = [
     "Packed",
     "Ranked",
     "Staging",
+    "Ulids",
     "__version__",
     "cosines",
     "estimate_tokens",
@@ -49,6 +50,11 @@ __all__ = [
 
 __version__: str
 _Vector: TypeAlias = NDArray[np.float32]
+
+@final
+class Ulids:
+    def __new__(cls) -> Ulids: ...
+    def next(self, milliseconds: int, random: int) -> str: ...
 
 @final
 class Memory:

@@ -106,6 +106,22 @@ def file(path: object) -> Path:
     return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
 
 
+def infile(path: object) -> Path:
+    """Return the absolute path of a file to read: a regular one, or a pipe. What is not there shows when it is opened.
+
+    Raises:
+        InvalidInputError: it is a device, which may give bytes without end, or a socket.
+    """
+    source = file(path)
+    try:
+        mode = source.stat().st_mode
+    except OSError:
+        return source
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise InvalidInputError(f"{source}: it is {_kind(mode)}, expected a regular file or a pipe")
+    return source
+
+
 def outfile(path: object) -> Path:
     """Return the absolute path of a file to write, which a rename will replace; a folder is left to the caller.
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from retentive import _times, _validate
 from retentive._errors import InvalidInputError, RetentiveError
+from retentive._export import infile
 from retentive._lock import lock
 
 if TYPE_CHECKING:
@@ -141,7 +142,10 @@ def read(path: Path) -> list[Entry]:
 
 
 def _text(path: Path) -> str:
-    content = path.read_bytes()
+    try:
+        content = infile(path).read_bytes()
+    except InvalidInputError as error:  # a device may give bytes without end
+        raise SessionFileError(f"{error}; nothing was changed", path=str(path)) from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

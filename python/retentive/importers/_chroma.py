@@ -11,7 +11,7 @@ from typing import Any
 
 from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError
-from retentive._export import file
+from retentive._export import infile
 from retentive._vectors import length
 from retentive.importers._json_text import JsonText
 from retentive.importers._source import Place, opened
@@ -47,7 +47,7 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
     """
     _validate.boolean("vectors", vectors)
     if isinstance(source, str | os.PathLike) and collection is None and not Path(source).is_dir():
-        return _batches_of(file(source), vectors)
+        return _batches_of(infile(source), vectors)
     if isinstance(source, str | os.PathLike):
         source = _opened(source, collection)
     elif collection is not None:

@@ -212,7 +212,10 @@ def wanted(roles: Collection[str] | None) -> frozenset[str] | None:
     """Return the roles to keep; None for all."""
     if roles is None:
         return None
-    if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
+    if isinstance(roles, str) or not isinstance(roles, Iterable):
+        raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
+    roles = list(roles)
+    if not all(isinstance(role, str) for role in roles):
         raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
     return frozenset(roles)
 

@@ -16,6 +16,7 @@ mod group;
 mod identity;
 mod incoming;
 mod load;
+mod log;
 mod models;
 mod open;
 mod outfile;
