@@ -125,7 +125,7 @@ $(STAMP)/docs: $(STAMP)/tools
 	@touch $@
 
 # Python files are packed anew; cargo sees for itself that no Rust changed.
-$(STAMP)/wheel: $(STAMP)/tools $(RUST_FILES) $(PYTHON_FILES) README.md LICENSE NOTICE
+$(STAMP)/wheel: $(STAMP)/tools $(RUST_FILES) $(PYTHON_FILES) DESCRIPTION.md LICENSE NOTICE
 	@$(TOOLS) rust
 	@$(TOOLS) cc
 	rm -f $(LOCAL)/retentive-*.whl

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from retentive import InvalidInputError
-from retentive.agents import Message, Role
+from retentive import HashEmbedder, InvalidInputError
+from retentive.agents import Message, Role, VectorMemory, WindowMemory
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
@@ -91,3 +91,11 @@ def test_exports_are_complete_and_documented():
             members = [member for member in vars(item) if not member.startswith("_") and callable(vars(item)[member])]
             assert (item.__doc__ or "").strip(), name
             assert all((getattr(item, member).__doc__ or "").strip() for member in members), name
+
+
+@pytest.mark.parametrize("memory", [VectorMemory(embedder=HashEmbedder(8)), WindowMemory()], ids=["vector", "window"])
+@pytest.mark.parametrize("message", ["x", None, 1, {"role": "user", "content": "x"}])
+def test_keeps_refuses_what_is_no_message(memory, message):
+    with pytest.raises(InvalidInputError, match="expected a Message"):
+        memory.keeps(message)
+    assert memory.keeps(Message.user("x"))

@@ -1,6 +1,7 @@
 """`retentive`, the command line: what each command prints, for people and as JSON, and its exit code."""
 
 import json
+import re
 
 import pytest
 
@@ -79,19 +80,45 @@ def test_recall_reaches_one_user_or_all(cli, told):
 def test_explain_draws_a_bar_for_each_part(cli, told):
     drawn = cli("recall", "which format for the report", "-s", "u42", "-n", "1", "--explain").stdout.splitlines()
     bars = {line.split()[0]: line.split()[1:] for line in drawn[2:]}
-    assert {"relevance", "recency", "feedback", "dense", "role"} <= set(bars)
-    assert bars["relevance"] == ["1.000", "█" * 24]
-    assert bars["recency"] == ["0.500", "█" * 12]
-    assert bars["feedback"] == ["0.000"]
-    score = float(drawn[1].split()[1].rstrip(","))
-    blend = sum(float(bars[name][0]) for name in ("relevance", "recency", "feedback"))
-    assert score == pytest.approx(blend, abs=0.002)
+    assert {"relevance_norm", "recency", "feedback", "dense", "role"} <= set(bars)
+    assert bars["relevance_norm"] == ["1.000", "█" * 24]
+    assert bars["recency"] == ["*", "0.5", "0.500", "█" * 12]
+    assert bars["feedback"] == ["*", "0.25", "0.000"]
+
+
+def drawn_parts(lines):
+    """The score that is shown, and each part as (depth, name, value)."""
+    parts = [re.fullmatch(r"   ( *)(\w+)(?: \* [\d.]+)? +(-?[\d.]+)(?: [█▏▎▍▌▋▊▉]+)?", line) for line in lines[2:]]
+    return float(lines[1].split()[1].rstrip(",")), [(len(part[1]) // 2, part[2], float(part[3])) for part in parts]
+
+
+SCORED = [["recall"], ["search"], ["search", "--mode", "dense"], ["search", "--mode", "lexical"]]
+MODELS = {"hash:64": HashEmbedder(64), "hash:64+hash:32": [HashEmbedder(64), HashEmbedder(32)]}
+
+
+@pytest.mark.parametrize("command", SCORED, ids=" ".join)
+@pytest.mark.parametrize("model", MODELS)
+def test_what_explain_shows_adds_up_to_the_score_under_the_names_of_json(cli, tmp_path, command, model):
+    with Collection("retentive", path=tmp_path, embedder=MODELS[model]) as db:
+        db.remember_many([{"text": f"the annual plan of note {n}", "session": "a"} for n in range(3)])
+        said = db.turns("a")[1]
+        for _ in range(3):
+            db.feedback(said.id, "useful")
+    asked = [*command, "which annual plan of note 1", "-n", "1", "--explain", "--embedder", model]
+    score, parts = drawn_parts(cli(*asked).stdout.splitlines())
+    assert sum(value for depth, _, value in parts if depth == 0) == pytest.approx(score, abs=0.003)
+    (item,) = documents(cli(*asked, "--json"))[0]["items"]
+    scoring = item["metadata"]["_vx_scoring"]
+    assert score == pytest.approx(item["score"], abs=0.001)
+    weighted = {**scoring, "recency": 0.5 * scoring.get("recency", 0), "feedback": 0.25 * 2}
+    for _, name, value in parts:
+        assert value == pytest.approx(weighted[name], abs=0.001), name
 
 
 def test_explain_draws_feedback_below_0_with_a_minus(cli, told):
     cli("feedback", told["pdf"], "dead_end")
     drawn = cli("recall", "which format for the report", "-s", "u42", "--explain").stdout.splitlines()
-    assert "   feedback        -0.250 ██████" in drawn
+    assert "   feedback * 0.25 -0.250 ██████" in drawn
 
 
 def test_context_prints_the_block_and_nothing_else(cli, told):
@@ -131,9 +158,30 @@ def test_search_without_a_query_is_newest_first(cli, told):
 
 
 def test_search_explains_its_score(cli, told):
-    drawn = cli("search", "annual plan", "-n", "1", "--explain").stdout
-    assert "dense" in drawn
-    assert "recency" not in drawn
+    drawn = cli("search", "annual plan", "-n", "1", "--explain").stdout.splitlines()
+    assert {line.split()[0] for line in drawn[2:]} == {"dense", "lexical"}
+
+
+def test_turns_show_what_has_no_session_too(cli, tmp_path):
+    first = cli("remember", "said in no session").stdout.strip()
+    cli("remember", "the plan is monthly", "--time", "2026-01-01T00:00:00Z", "--id", "old")
+    cli("feedback", "old", "corrected", "--correction", "the plan is annual")
+    cli("remember", "said in one", "-s", "a")
+    cli("remember", "hers", "-u", "ann")
+    cli("remember", "a fact", "-k", "fact")
+    lines = cli("turns").stdout.splitlines()
+    assert [lines[0], lines[3], lines[4]] == ["session a", "without a session", "0. said in no session"]
+    turns = documents(cli("turns", "--json"))
+    assert [turn["text"] for turn in turns][:2] == ["said in one", "said in no session"]
+    assert [(turn["text"], turn["turn"]) for turn in turns[2:]] == [("the plan is monthly", 1)]
+    assert [turn["session"] for turn in turns] == ["a", None, None]
+    assert (turns[1]["id"], turns[2]["superseded_by"] is None) == (first, False)
+    assert [turn["text"] for turn in documents(cli("turns", "--any-user", "--json"))][-1] == "hers"
+    assert len(documents(cli("turns", "--json", "-n", "1"))) == 2
+    assert cli("turns", "-s", "a").stdout.splitlines()[0] == "0. said in one"
+    (hers,) = documents(cli("turns", "-u", "ann", "--json"))
+    assert (hers["text"], hers["user"], hers["session"]) == ("hers", "ann", None)
+    assert cli("turns", "-u", "nobody").exit_code == 1
 
 
 def test_turns_are_shown_in_order_with_their_numbers(cli, told):
@@ -188,6 +236,12 @@ def test_remember_keeps_every_field_it_is_given(cli):
     assert turn["metadata"]["lang"] == "en"
     assert turn["timestamp"] == "2099-05-01T00:00:00+00:00"
     assert turn["expires_at"] == "2099-05-03T12:00:00+00:00"
+
+
+def test_only_a_line_feed_ends_a_line(cli):
+    said = ["page\x0cbreak", "a\x1cb", "c\x85d", "e\u2028f", "g\rh", "i"]
+    assert cli("remember", "-", "--lines", "-s", "a", input="\r\n".join(said)).exit_code == 0
+    assert [turn["text"] for turn in documents(cli("turns", "-s", "a", "--json"))] == said
 
 
 def test_texts_come_from_standard_input(cli):

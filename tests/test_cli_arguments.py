@@ -2,10 +2,11 @@
 
 import pytest
 
-from retentive import Collection
+from retentive import OUTCOMES, Collection
 from retentive.cli.program import app
 from retentive.embedders import CallableEmbedder, HashEmbedder
 
+MOST = f"{2**63 - 1:,}"
 READING = {
     "recall": ["x"],
     "context": ["x"],
@@ -101,6 +102,36 @@ def test_wrong_arguments_are_one_sentence_and_exit_code_2(cli, there, tmp_path, 
         assert contents(tmp_path) == before, arguments
 
 
+SENTENCES = {
+    (
+        "feedback",
+        "x",
+    ): f"missing argument 'OUTCOME', choose from {', '.join(OUTCOMES)} (retentive feedback --help)",
+    ("recall", "q", "-n", "9" * 23): f"--limit is {'9' * 23}, expected a whole number of at least 0 and at most {MOST}",
+    ("context", "q", "--recent", "-1"): "--recent is -1, expected a whole number of at least 0",
+    ("remember", "x", "--kind", "fact", "--key", "k" * 1_025): "--key has 1025 characters, expected 1024 at most",
+    ("remember", "x", "--name", "a\nb"): "--name is 'a\\nb', expected one line with visible characters",
+    ("forget", "--id", "a", "--id", ""): "--id is the empty string, expected a string that is not empty",
+}
+
+
+@pytest.mark.parametrize("arguments", SENTENCES, ids=lambda arguments: arguments[0])
+def test_what_is_wrong_is_said_of_the_option_that_was_typed(cli, there, arguments):
+    wrong = cli(*arguments)
+    assert (wrong.exit_code, wrong.stderr) == (2, f"retentive: {SENTENCES[arguments]}\n")
+
+
+@pytest.mark.parametrize("command", [["recall", "x"], ["search", "x"], ["remember", "x"], ["chat"]])
+@pytest.mark.parametrize("embedder", ["nope", "vectors.npz"])
+def test_only_evaluate_offers_the_option_that_it_has(cli, there, command, embedder):
+    wrong = cli(*command, "--embedder", embedder)
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert "expected static, hash" in wrong.stderr
+    assert "--tokenizer" not in wrong.stderr
+    evaluated = cli("evaluate", "locomo", "--data", "x.json", "--embedder", embedder)
+    assert "--tokenizer" in evaluated.stderr
+
+
 @pytest.mark.parametrize("command", [name for name in READING if name in {one.name for one in app.registered_commands}])
 def test_a_command_that_reads_makes_nothing(cli, tmp_path, command):
     for named in ([], ["--db", "data/chat.db"], ["--db", "chat"]):
@@ -114,7 +145,8 @@ def test_a_command_that_reads_makes_nothing(cli, tmp_path, command):
 @pytest.mark.parametrize("content", [b"", b"not a collection", b"SQLite format 3\0" + bytes(4_080)])
 def test_what_is_no_collection_is_refused_and_left_as_it_is(cli, tmp_path, content):
     (tmp_path / "chat.db").write_bytes(content)
-    for command in (["turns"], ["verify"], ["remember", "x"], ["forget", "--all", "--yes"]):
+    writes = [["remember", "x"]] if content else []  # in a file of no bytes it begins a collection, and says so
+    for command in (["turns"], ["verify"], *writes, ["forget", "--all", "--yes"]):
         refused = cli(*command, "--db", "chat.db")
         assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1), command
         assert "chat.db" in refused.stderr

@@ -31,7 +31,7 @@ def test_commands_pin_set_facts_recall_and_list(cli):
     assert "  | - The plan is annual" in played.stdout
     assert "The office is in Paris" in played.stdout
     assert "Lyon" not in played.stdout
-    assert "   relevance " in played.stdout
+    assert "   relevance_norm " in played.stdout
     assert "0. where is the office\n" in played.stdout
     assert "/reply TEXT" in played.stderr
     assert "never read" not in played.stdout

@@ -88,7 +88,9 @@ def test_nothing_to_forget_is_exit_code_1(cli, told):
     ):
         nothing = cli("forget", *arguments)
         assert (nothing.exit_code, nothing.stdout) == (1, "")
-        assert "nothing to forget" in nothing.stderr
+        assert nothing.stderr.count("\n") == nothing.stderr.count("nothing to forget") == 1
+    asked = cli("forget", "-s", "x", "--json")
+    assert (asked.exit_code, asked.stdout, asked.stderr) == (1, '{"forgotten": 0}\n', "retentive: nothing to forget\n")
 
 
 def test_no_selection_is_refused_before_anything_is_read(cli, told):

@@ -259,3 +259,10 @@ def test_a_pipe_that_closes_early_ends_an_export_silently(cli, tmp_path):
     child.stdout.close()
     assert (child.stderr.read(), child.wait(timeout=60)) == (b"", 141)
     child.stderr.close()
+
+
+def test_a_folder_of_chroma_needs_a_collection_by_its_option(cli, tmp_path):
+    (tmp_path / "folder").mkdir()
+    refused = cli("import", str(tmp_path / "folder"), "--from", "chroma")
+    assert refused.exit_code == 1
+    assert "--collection is not given, expected the name of one in the folder" in refused.stderr

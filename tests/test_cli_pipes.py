@@ -130,3 +130,14 @@ def test_python_imports_from_the_path_of_a_descriptor(tmp_path):
     with Collection("piped", embedder=HashEmbedder(64)) as db:
         assert db.import_(f"/dev/fd/{reading}").imported == 1
     os.close(reading)
+
+
+@unix
+def test_an_export_to_standard_output_that_is_closed_is_refused(cli, tmp_path):
+    cli("import", "-", input=EXPORT)
+    script = f'"{sys.executable}" -m retentive export - >&-'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "retentive: standard output is closed, expected a pipe or the name of a file\n",
+    )

@@ -197,3 +197,37 @@ raise SystemExit(main(["turns"]))
 def test_ctrl_c_before_the_command_begins_is_one_sentence():
     done = subprocess.run([sys.executable, "-c", BEFORE_A_COMMAND], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"retentive: interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("command", [("remember", "the first"), ("import", "lines.jsonl")], ids=lambda words: words[0])
+def test_what_a_full_disk_did_not_let_be_made_is_made_once_there_is_room(cli, tmp_path, command):
+    import resource
+
+    with Collection("other", path=tmp_path, embedder=HashEmbedder(64)) as db:
+        db.remember("the first", session="s")
+        db.export("lines.jsonl")
+    told = finished(
+        *command, "--db", "fresh", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 1_000_000))
+    )
+    assert told.returncode == 1
+    assert b"the disk is full" in told.stderr
+    assert b"made" not in told.stderr
+    (tmp_path / "fresh.db").touch()  # as it is left
+    read = cli("stats", "--db", "fresh")
+    assert read.exit_code == 1
+    assert "fresh.db is empty, expected a collection; `retentive remember` begins one in it" in read.stderr
+    assert (tmp_path / "fresh.db").stat().st_size == 0
+    again = cli(*command, "--db", "fresh")
+    assert (again.exit_code, again.stderr) == (0, "made fresh.db\n")
+    with Collection("fresh", path=tmp_path) as db:
+        assert db.count() == 1
+
+
+def test_an_empty_file_with_a_log_was_cut_off_and_is_not_begun_anew(cli, tmp_path):
+    (tmp_path / "cut.db").touch()
+    (tmp_path / "cut.db-wal").write_bytes(b"what was committed last")
+    refused = cli("remember", "x", "--db", "cut")
+    assert refused.exit_code == 1
+    assert "was cut off. Restore a backup" in refused.stderr
+    assert (tmp_path / "cut.db-wal").read_bytes() == b"what was committed last"

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retentive import Collection
-from retentive.cli.terminal import print_json, shown, shown_in_line
+from retentive._terminal import shown, shown_in_line
+from retentive.cli.terminal import print_json
 from retentive.embedders import HashEmbedder
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://x\x1b\\"

@@ -112,6 +112,35 @@ tell([turn.id for turn in opened().turns("s")] == stored)
     assert told == ["full True", "True True", "full again 0", "True", "True"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_collection_that_a_full_disk_did_not_let_be_made_is_made_once_there_is_room(run):
+    """Wherever it fails: with no byte, with a header alone, with tables and no memory."""
+    told = run("""
+import resource
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+sizes = [0, 1, 512, 4_095, 4_096, 4_200, 8_192, 20_000, 40_000, 80_000, 120_000, 200_000, 400_000]
+for room in sizes:
+    stored = None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
+    try:
+        with Collection(f"t{room}", path=folder, embedder=HashEmbedder(64)) as db:
+            stored = db.remember("the first", session="s")
+    except FullError:
+        pass
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    size = os.path.getsize(f"{folder}/t{room}.db")
+    with Collection(f"t{room}", path=folder, embedder=HashEmbedder(64)) as db:
+        second = db.remember("the second", session="s")
+        assert db.verify().ok
+        assert [turn.id for turn in db.turns("s")] == [stored, second][stored is None :], room
+    tell(room, size, stored is not None)
+""")
+    figures = [line.split() for line in told]
+    assert figures[0] == ["0", "0", "False"]
+    assert len({size for _, size, _ in figures}) > 2, figures
+    assert figures[-1][2] == "True"
+
+
 UNWRITABLE = """
 with Collection("warm", embedder=HashEmbedder(64)) as warm:  # imports everything as long as that is allowed
     warm.remember("warm", session="s")

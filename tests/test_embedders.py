@@ -22,12 +22,9 @@ from retentive.embedders import (
     Embedder,
     HashEmbedder,
     StaticEmbedder,
-    check_vectors,
-    checked_documents,
-    checked_query,
-    checked_query_terms,
-    resolve,
 )
+from retentive.embedders._check import check_vectors, checked_documents, checked_query, checked_query_terms
+from retentive.embedders._resolve import resolve
 
 TEXTS = [
     "I'd like the report as a PDF",
@@ -181,7 +178,7 @@ print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     def test_import_loads_nothing_heavy(self) -> None:
         code = (
-            "import sys; import retentive.embedders as e; e.resolve('static').noise_floor;"
+            "import sys; import retentive.embedders._resolve as e; e.resolve('static').noise_floor;"
             "print(sorted({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules)))"
         )
         assert run_python(code) == "[]\n"

@@ -152,6 +152,7 @@ CALLS = {
     "warmup": lambda db: db.warmup(),
     "export": lambda db: db.export("x.jsonl"),
     "import_": lambda db: db.import_("x.jsonl"),
+    "import_items": lambda db: db.import_items([{"text": "x"}]),
     "backup": lambda db: db.backup("x.db"),
 }
 

@@ -8,12 +8,15 @@ import pytest
 
 import retentive
 from retentive.embedders import HashEmbedder
-from retentive.evaluate import Run, Settings, Way, figures, locomo, longmemeval, markdown, measure, measure_runs, ways
+from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.__main__ import main
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import TokenVectors, embedder_for, embedder_or_pair_for
+from retentive.evaluate.measure import Run, Settings, measure, measure_runs
 from retentive.evaluate.progress import Progress
-from retentive.evaluate.tables import grid
+from retentive.evaluate.report import figures
+from retentive.evaluate.tables import grid, markdown
+from retentive.evaluate.ways import Way, ways
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 

@@ -12,29 +12,19 @@ import pytest
 
 import retentive
 from retentive.embedders import HashEmbedder
-from retentive.evaluate import (
-    Conversation,
-    Dataset,
-    Fact,
-    Question,
-    Run,
-    Settings,
-    Turn,
-    Way,
-    locomo,
-    measure_runs,
-    peers,
-)
+from retentive.evaluate import locomo, peers
 from retentive.evaluate.__main__ import main
 from retentive.evaluate.bootstrap import mean_of
-from retentive.evaluate.measure import judged
-from retentive.evaluate.peers import REQUIREMENTS, PeerError, measure_peer
+from retentive.evaluate.conversations import Conversation, Dataset, Fact, Question, Turn
+from retentive.evaluate.measure import Run, Settings, judged, measure_runs
+from retentive.evaluate.peers import REQUIREMENTS, measure_peer
+from retentive.evaluate.peers.environments import PeerError
 from retentive.evaluate.plan import plan, signal_names
 from retentive.evaluate.protocol import at_sessions, at_turns
 from retentive.evaluate.recorded import Recorded
 from retentive.evaluate.report import figures
 from retentive.evaluate.tables import markdown
-from retentive.evaluate.ways import SESSION, Answer, ask
+from retentive.evaluate.ways import SESSION, Answer, Way, ask
 from retentive.evaluate.words import answer_stems, stem, stems
 from retentive.tokens import estimate_tokens
 

@@ -163,7 +163,8 @@ def test_export_that_fails_leaves_the_file_that_was_there(db, tmp_path):
     file = tmp_path / "chat.jsonl"
     db.export(file)
     before = file.read_bytes()
-    db.remember_many([{"text": f"number {n}", "session": "many"} for n in range(4_000)])
+    long = {"n": "x" * 20_000}  # it takes longer than the callback waits for
+    db.remember_many([{"text": f"number {n}", "session": "many", "metadata": long} for n in range(2_500)])
 
     def stop(done, total):
         raise RuntimeError("enough")

@@ -192,3 +192,40 @@ def test_an_older_export_changes_no_chain_that_is_here(tmp_path_factory, steps, 
         db.import_(part(chosen, folder / "part.jsonl", some), "replace")
         assert {one: [hit.id for hit in db.history(one)] for one in here} == here
         assert db.verify().ok
+
+
+def test_what_stays_here_in_the_middle_of_the_files_chains_is_superseded(db, tmp_path):
+    """Here is one of two that the file says were superseded by the same, and what came before it is in the file too."""
+    row = {"kind": "turn", "session": "s", "ts": "2026-01-01T00:00:00+00:00", "text": "x"}
+    at = {"superseded_at": row["ts"]}
+    rows = [
+        {"format": "retentive-export", "version": 1},
+        {**row, "id": "other", "superseded_by": "new", **at},
+        {**row, "id": "first", "superseded_by": "here", **at},
+        {**row, "id": "here", "superseded_by": "new", "supersedes": "first", **at},
+        {**row, "id": "new", "supersedes": "other"},
+    ]
+    file = tmp_path / "chat.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    db.remember("x", session="s", id="here")
+    report = db.import_(file, "skip")
+    assert (report.imported, report.skipped) == (3, 1)
+    followed = {one: db.get_one(one).superseded_by for one in ("other", "first", "here", "new")}
+    assert followed == {"other": "new", "first": "here", "here": "new", "new": None}
+    assert db.verify().ok
+
+
+def test_no_document_is_linked_into_a_chain(db, tmp_path):
+    db.add("a document", ids="doc")
+    row = {"kind": "fact", "ts": "2026-01-01T00:00:00+00:00", "text": "x"}
+    rows = [
+        {"format": "retentive-export", "version": 1},
+        {**row, "id": "a", "superseded_by": "doc", "superseded_at": row["ts"]},
+        {**row, "id": "b", "supersedes": "doc"},
+    ]
+    file = tmp_path / "chat.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    db.import_(file)
+    assert db.get_one("a").superseded_by == "forgotten"
+    assert db.get_one("doc").superseded_by is None
+    assert db.verify().ok

@@ -96,6 +96,21 @@ def test_old_function_calls_are_calls():
     assert item["text"] == "f({})"
 
 
+def test_calls_of_custom_tools_keep_name_and_input():
+    """In the form of a chat, among the parts of a content, and in that of the Responses API."""
+    call = {"id": "c2", "type": "custom", "custom": {"name": "shell", "input": "ls -l"}}
+    rows = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "shell", "input": "ls -l"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "shell", "input": "ls -l"}]},
+    ]
+    for item in openai_messages(rows):
+        assert item["text"] == "shell(ls -l)"
+        assert item["metadata"]["tool_calls"] == [{"id": "c2", "name": "shell", "arguments": "ls -l"}]
+    (item,) = langchain_messages([{"type": "ai", "content": "", "additional_kwargs": {"tool_calls": [call]}}])
+    assert item["text"] == "shell(ls -l)"
+
+
 def conversation(id, title, nodes, current):
     mapping = {"root": {"id": "root", "message": None, "parent": None, "children": ["sys"]}}
     for name, parent, role, content in nodes:
@@ -299,7 +314,7 @@ def test_mem0_memories_become_facts(db, tmp_path):
     assert hiking.metadata["agent_id"] == "guide"
     assert db.get_one("2").user == "bob"
     assert db.get_one("3") is None
-    assert abs(db.get_one("4").expires_at - datetime(2999, 1, 1, tzinfo=UTC)).total_seconds() < 0.001
+    assert abs(db.get_one("4").expires_at - datetime(2999, 1, 2, tzinfo=UTC)).total_seconds() < 0.001
     with pytest.raises(ConflictError):
         db.remember_many(list(mem0(file)))
 

@@ -138,3 +138,19 @@ def test_a_value_that_is_too_long_is_refused_before_all_of_it_is_read(monkeypatc
     with pytest.raises(InvalidInputError, match="longer than 1,000 characters"):
         list(JsonText(data, Path("x")).items())
     assert data.tell() < 10_000
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b"[1e]", 1), (b"[1,\n2,\n\n 3 4]", 4), (b"[\n\n1,\n tru]", 4), (b'[1,\n"abc', 2), (b"[1]\n\n x", 3)],
+)
+@pytest.mark.parametrize("piece", [1, 3, 1 << 16])
+def test_what_is_no_json_is_named_by_its_line(monkeypatch, data, line, piece):
+    monkeypatch.setattr(_json_text, "PIECE", piece)
+
+    def read(text):
+        list(text.items())
+        text.expect_end()
+
+    with pytest.raises(InvalidInputError, match=f"x, line {line}: it is not JSON"):
+        read(JsonText(io.BytesIO(data), Path("x")))

@@ -83,6 +83,22 @@ def test_rows_of_another_form_are_named(reader, row):
         list(reader([row]))
 
 
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ({"value": 5}, ".value is 5"),
+        ({"value": [5]}, ".value[0] is 5"),
+        ({"value": [{"type": "tool_use", "name": 5}]}, ".value[0].name is 5"),
+        ({"text": 5}, ".text is 5"),
+        ({}, " has no value"),
+    ],
+)
+def test_a_text_of_another_form_is_called_what_the_file_calls_it(turn, said):
+    with pytest.raises(InvalidInputError) as refused:
+        list(sharegpt([{"conversations": [{"from": "human", **turn}]}]))
+    assert str(refused.value).startswith(f"[0].conversations[0]{said}, expected")
+
+
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("row", [None, 3, "text", [1]])
 def test_rows_that_are_no_objects_are_named(reader, row):
@@ -363,3 +379,33 @@ def test_a_collection_that_chroma_has_not_is_named(tmp_path, monkeypatch):
 def test_fewer_documents_than_ids_are_counted():
     with pytest.raises(InvalidInputError, match="1 documents for 2 ids"):
         list(chroma({"ids": ["a", "b"], "documents": ["x"]}))
+
+
+def test_what_is_no_folder_of_chroma_is_said_to_be_what_it_is(tmp_path):
+    with pytest.raises(
+        InvalidInputError, match=f"collection is not given, expected the name of one in the folder {tmp_path}"
+    ):
+        chroma(tmp_path)
+    got = tmp_path / "got.json"
+    got.write_text(json.dumps({"ids": ["a"], "documents": ["x"], "metadatas": [None]}), "utf-8")
+    assert [batch["ids"] for batch in chroma(got)] == [["a"]]
+    with pytest.raises(InvalidInputError, match=r"collection is given, and .*got\.json is a file"):
+        chroma(got, collection="notes")
+    for collection in (None, "notes"):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            list(chroma(tmp_path / "nowhere", collection=collection))
+
+
+@pytest.mark.parametrize("reader", [chatgpt, langchain_messages, openai_messages, sharegpt])
+@pytest.mark.parametrize("roles", [1, 1.5, True, "user", b"user", [1], ["user", None]], ids=repr)
+def test_what_is_no_list_of_roles_is_refused(reader, roles):
+    with pytest.raises(InvalidInputError, match=r"roles is .*expected a list of roles, or None for all"):
+        reader([], roles=roles)
+
+
+@pytest.mark.parametrize(
+    "roles", [["user"], ("user",), {"user"}, dict.fromkeys(["user"])], ids=lambda roles: type(roles).__name__
+)
+def test_any_kind_of_list_of_roles_is_taken(roles):
+    messages = [{"role": role, "content": role} for role in ("user", "system")]
+    assert [item["text"] for item in openai_messages(messages, roles=roles)] == ["user"]

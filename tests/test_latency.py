@@ -1,5 +1,6 @@
 """What makes a call wait, as ratios taken in one run: the model's first use, and who writes meanwhile."""
 
+import contextlib
 import importlib
 import os
 import sys
@@ -10,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from retentive import InvalidInputError
+from retentive._give_way import let_go
 from retentive._remember import new_memory
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
 KINDS = ("static", "forget", "given", "expire", "consolidate")  # of bulk work
+BESIDE = [(what, where) for where in ("thread", "process") for what in (KINDS if SOAK else KINDS[:2])]
+OWNER = [("owner", "thread")] if SOAK else []  # the core's own tests say that nothing is left to catch up with
 
 FIRST_RECALLS = """
 import time
@@ -47,24 +51,26 @@ def beside_writer(root, monkeypatch):
     return importlib.import_module("beside_writer")
 
 
-@pytest.mark.parametrize("where", ["checking", "converting"])
+@pytest.mark.parametrize("where", ["checking", "converting", "freeing"])
 def test_other_threads_get_the_interpreter_in_the_middle_of_a_bulk_write(db, where):
     """Nobody can ask for it here: who has it must let go. The last item is wrong, so nothing else lets go either."""
     texts = ["the same words again and again"] * 20_000
     rows = [new_memory(db.memory, 0, text) for text in texts]
     named = [{"text": text, "id": row["id"]} for text, row in zip(texts, rows, strict=True)]
+    stored = [[{number} for number in range(10)] for _ in texts]
     jobs = {
         "checking": lambda: db.remember_many([*named, {"text": ""}]),
         "converting": lambda: db._engine.core.remember([*rows, {}], 0, []),
+        "freeing": lambda: let_go(stored),
     }
     ended = []
 
-    def fails():
-        with pytest.raises((InvalidInputError, KeyError)):
+    def runs():
+        with pytest.raises((InvalidInputError, KeyError)) if where != "freeing" else contextlib.nullcontext():
             jobs[where]()
         ended.append(where)
 
-    thread = threading.Thread(target=fails)
+    thread = threading.Thread(target=runs)
     interval, had = sys.getswitchinterval(), 0
     sys.setswitchinterval(60)
     try:
@@ -81,14 +87,13 @@ def test_other_threads_get_the_interpreter_in_the_middle_of_a_bulk_write(db, whe
 
 @pytest.mark.soak
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="nothing tells waiting for a core apart")
-@pytest.mark.parametrize("what", KINDS if SOAK else KINDS[:2])
-@pytest.mark.parametrize("where", ["thread", "process"])
+@pytest.mark.parametrize(("what", "where"), [*BESIDE, *OWNER])
 def test_a_bulk_writer_does_not_slow_a_reader_twofold(beside_writer, tmp_path, what, where, counted):
-    """Against the same work on another collection: the median, and the 99th percentile (the 98th of few in a test run).
+    """Against the same work on another collection: the median, and the 99th percentile (the 97th of few in a test run).
 
-    That of a read beside a thread is held to threefold: the two share an interpreter, and take turns of 0.1 ms.
+    What another process or another handle adds to the reader's own partition is read by the reader, and not held here.
     """
-    percentile, rounds, seconds, tries = (99, 12, 0.6, 3) if SOAK else (98, 3, 0.25, 3)
+    percentile, rounds, seconds, tries = (99, 12, 0.6, 3) if SOAK else (97, 3, 0.25, 3)
     told = []
     for number in range(tries):
         folder = tmp_path / str(number)
@@ -99,7 +104,7 @@ def test_a_bulk_writer_does_not_slow_a_reader_twofold(beside_writer, tmp_path, w
         counted(reads_checked=sum(len(of["writer"]) for of in times.values()))
         median, tail = [max(beside_writer.ratio(of, at) for of in times.values()) for at in (50, percentile)]
         told.append((round(median, 2), round(tail, 2)))
-        if median < 2 and tail < (2 if where == "process" else 3):
+        if median < 2 and tail < 2:
             return
     pytest.fail(f"beside the writer over beside the control, median and tail, each try: {told}")
 

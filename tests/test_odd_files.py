@@ -1,10 +1,13 @@
 """What stands where a collection's file, its log or its shared memory should be: a typed error or a right answer."""
 
+import errno
 import os
+import shutil
 import sys
 
 import pytest
 
+from retentive import Collection
 from retentive.repair import repair
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
@@ -170,3 +173,35 @@ except StoreError as error:
     tell(error.path == f"{folder}/test.db")
 """)
     assert told == ["True"]
+
+
+LONGEST = 504  # bytes that SQLite opens
+
+
+def folder_of(tmp_path, length):
+    """A folder whose path, with `/test.db` behind it, is of so many bytes."""
+    rest = length - len(os.fsencode(tmp_path)) - len("/test.db")
+    folder = tmp_path.joinpath(*["d" * 100] * ((rest - 2) // 101))
+    folder = folder / ("e" * (length - len(os.fsencode(folder)) - len("/test.db") - 1))
+    folder.mkdir(parents=True)
+    assert len(os.fsencode(folder / "test.db")) == length
+    return folder
+
+
+def test_a_path_longer_than_sqlite_opens_is_the_systems_error(db, tmp_path):
+    db.remember("said", session="s")
+    long, longer = (folder_of(tmp_path, length) for length in (LONGEST, LONGEST + 1))
+    with Collection("test", path=long) as deep:
+        deep.remember("deep", session="s", id="deep")
+        assert deep.verify().ok
+    assert Collection("test", path=long, readonly=True).get_one("deep").text == "deep"
+    with pytest.raises(OSError, match="too long"):
+        db.backup(longer / "test.db")
+    with pytest.raises(OSError, match="too long"):
+        Collection("test", path=longer)
+    assert list(longer.iterdir()) == []
+    shutil.copyfile(long / "test.db", longer / "test.db")
+    for readonly in (False, True):
+        with pytest.raises(OSError, match="too long") as caught:
+            Collection("test", path=longer, readonly=readonly)
+        assert (caught.value.errno, type(caught.value)) == (errno.ENAMETOOLONG, OSError)

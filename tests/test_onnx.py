@@ -20,8 +20,10 @@ import pytest
 
 from retentive import Collection, ConfigurationError, Embedder, EmbedderError, OnnxEmbedder
 from retentive._steps import blocking
-from retentive.embedders import CallableEmbedder, HashEmbedder, checked_parts, resolve
+from retentive.embedders import CallableEmbedder, HashEmbedder
+from retentive.embedders._check import checked_parts
 from retentive.embedders._known import KNOWN, recognised
+from retentive.embedders._resolve import resolve
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 TEXTS = [

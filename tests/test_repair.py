@@ -3,6 +3,7 @@
 import inspect
 import os
 import pickle
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -274,6 +275,30 @@ def test_wrong_arguments(damaged, tmp_path, capsys):
     assert wrong.value.code == 2
 
 
+@pytest.mark.parametrize(
+    "name", ["saved", "my copy.db", "saved.sqlite", "saved.DB", ".hidden.db", ".db", f"{'a' * 101}.db"]
+)
+def test_a_name_that_nothing_opens_is_refused_before_anything_is_read(tmp_path, name, capsys, cli):
+    said = "expected a file like 'chat.db', which Collection('chat', path=folder) opens"
+    with pytest.raises(InvalidInputError, match=re.escape(said)):
+        repair(tmp_path / "nowhere.db", tmp_path / name)
+    assert main([str(tmp_path / "nowhere.db"), "--into", str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
+    refused = cli("repair", "nowhere.db", "--into", name)
+    assert refused.exit_code == 2
+    assert refused.stderr == f"retentive: --into is '{name}', {said}\n" or len(name) > 100
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("beside", ["saved.db", "saved.db-wal", "saved.db-shm", "saved.db-journal"])
+def test_a_place_that_something_is_at_is_refused_and_left(damaged, tmp_path, beside):
+    """A link that leads nowhere too; and a log beside it would be taken for the new file's."""
+    (tmp_path / beside).symlink_to("nowhere")
+    with pytest.raises(InvalidInputError, match=re.escape(f"{beside} exists; name a file that does not")):
+        repair(damaged[0], tmp_path / "saved.db")
+    assert (tmp_path / beside).is_symlink()
+
+
 def test_the_command(damaged, tmp_path):
     file, right = damaged
     command = [sys.executable, "-m", "retentive.repair", str(file), "--into", str(tmp_path / "saved.db")]
@@ -378,6 +403,27 @@ except FullError as error:
     tell("full", *sorted(name for name in os.listdir(folder) if "saved" in name))
 """)
     assert told == ["full"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("room", [0, 40_000])
+def test_a_full_disk_is_said_to_be_one_wherever_it_is_met(run, room):
+    """While the copy is made, and while the new file is written."""
+    told = run(
+        """
+import resource
+from retentive.repair import repair
+with opened() as db:
+    db.remember_many([{"text": f"number {i} " + "and so on " * 30, "session": "many"} for i in range(200)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    repair(f"{folder}/test.db", f"{folder}/saved.db")
+except FullError as error:
+    tell(error.path == f"{folder}/saved.db", *sorted(os.listdir(folder)))
+""",
+        room,
+    )
+    assert told == ["True test.db"]
 
 
 def test_a_file_cut_in_half_still_gives_what_is_before_the_cut(tmp_path, embedder):

@@ -1,13 +1,16 @@
 """Instants are UTC inside; without an offset they are UTC."""
 
+import json
 import os
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta, timezone
+import time
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
-from retentive import InvalidInputError
+from retentive import Collection, HashEmbedder, InvalidInputError, _clock
+from retentive.importers import openai_messages
 
 ALL = {"min_relevance": None}
 INDIA = timezone(timedelta(hours=5, minutes=30))
@@ -39,17 +42,96 @@ def test_microseconds_and_the_edges_of_the_calendar_are_kept(memory_db, moment):
     assert result.timestamp == moment.replace(tzinfo=UTC)
 
 
-def test_edge_of_the_calendar_with_an_offset_is_taken(memory_db):
-    result = memory_db.get_one(memory_db.remember("x", timestamp="9999-12-31T23:59:59-05:00"))
-    assert result.timestamp.year == 9999
+class OddZone(tzinfo):
+    def __init__(self, answer):
+        self.answer = answer
+
+    def utcoffset(self, moment):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+# In UTC they are in the year 0 or 10,000, of which no ISO date can say anything again.
+BEYOND = [
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+    "0001-01-01T00:00:00.000000+00:01",
+    datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+    datetime.max.replace(tzinfo=timezone(-timedelta(seconds=1))),
+]
+ODD_ZONES = [datetime(2026, 5, 1, tzinfo=OddZone(answer)) for answer in ("x", 1, timedelta(days=2), ValueError("tz"))]
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59+05:00", "0001-01-01T00:00:00-05:00"])
+def test_the_edges_of_the_calendar_are_those_of_utc(memory_db, moment):
+    assert memory_db.get_one(memory_db.remember("x", timestamp=moment)).timestamp == datetime.fromisoformat(moment)
+
+
+@pytest.mark.parametrize("value", BEYOND, ids=str)
+def test_what_lies_beyond_the_calendar_is_refused_wherever_a_time_comes_in(memory_db, value):
+    told = value if isinstance(value, str) else value.isoformat()
+    for call in taking_a_time(memory_db, value):
+        with pytest.raises(InvalidInputError, match="outside the years 1 to 9999 in UTC"):
+            call()
+    for call in (
+        lambda: memory_db.remember_many([{"text": "x", "timestamp": value}]),
+        lambda: memory_db.import_items([{"text": "x", "timestamp": value}]),
+        lambda: memory_db.forget(session="a", older_than=value),
+        lambda: memory_db.recall("x", filter={"_vx_ts": {"$lt": datetime.fromisoformat(told)}}),
+        lambda: list(openai_messages([{"role": "user", "content": "x", "created_at": value}])),
+    ):
+        with pytest.raises(InvalidInputError, match="outside the years 1 to 9999 in UTC"):
+            call()
+    assert memory_db.count() == 1
+
+
+def test_a_clock_beyond_the_calendar_stands_at_its_edge(memory_db, tmp_path, monkeypatch):
+    for seconds in (-(10**11), 10**12):
+        monkeypatch.setattr(time, "time_ns", lambda seconds=seconds: seconds * 10**9)
+        memory_db.remember("x", session="s")
+    memory_db.export(tmp_path / "chat.jsonl")
+    said = [json.loads(line)["ts"] for line in (tmp_path / "chat.jsonl").read_text().splitlines()[1:]]
+    assert said == ["0001-01-01T00:00:00.000000+00:00", "9999-12-31T23:59:59.999999+00:00"]
+
+
+def test_times_beyond_the_calendar_of_an_older_release_are_exported_at_its_edge(memory_db, tmp_path, monkeypatch):
+    """They were taken in by mistake; what has them must move out and in again."""
+    with monkeypatch.context() as older:
+        older.setattr(_clock, "FIRST", -(2**62))
+        older.setattr(_clock, "LAST", 2**62)
+        far = memory_db.remember("before", session="s", timestamp="0001-01-01T00:00:00+14:00")
+        memory_db.feedback(far, "useful", timestamp="9999-12-31T23:59:59-14:00")
+        memory_db.remember("after", session="s", timestamp="9999-12-31T23:59:59-14:00")
+        memory_db.remember("long", session="s", timestamp="9999-12-31T12:00:00", ttl_days=1)
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    memory_db.export(first)
+    with Collection("other", embedder=HashEmbedder(64)) as other:
+        assert other.import_(first).imported == 3
+        other.export(second)
+        assert [turn.text for turn in other.turns("s")] == ["before", "after", "long"]
+    assert second.read_text().splitlines()[1:] == first.read_text().splitlines()[1:]
+    moments = [memory_db.get_one(turn.id).metadata["_vx_ts"][:4] for turn in memory_db.turns("s")]
+    assert moments == ["0001", "9999", "9999"]
 
 
 @pytest.mark.parametrize(
-    "value", [1_700_000_000, 1_700_000_000.5, True, date(2026, 5, 1), "yesterday", "", "05/01/2026", [], b"2026-05-01"]
+    "value",
+    [
+        *[1_700_000_000, 1_700_000_000.5, True, date(2026, 5, 1), "yesterday", "", "05/01/2026", [], b"2026-05-01"],
+        *ODD_ZONES,
+    ],
 )
 def test_what_is_no_instant_is_refused(memory_db, value):
+    for call in taking_a_time(memory_db, value):
+        with pytest.raises(InvalidInputError, match=r"timestamp|now|as_of"):
+            call()
+    assert memory_db.count() == 1
+
+
+def taking_a_time(memory_db, value):
     stored = memory_db.remember("x", session="a")
-    calls = [
+    return [
         lambda: memory_db.remember("y", timestamp=value),
         lambda: memory_db.recall("x", now=value),
         lambda: memory_db.recall("x", as_of=value),
@@ -59,10 +141,6 @@ def test_what_is_no_instant_is_refused(memory_db, value):
         lambda: memory_db.expire(now=value),
         lambda: memory_db.consolidate("a", lambda turns: [], now=value),
     ]
-    for call in calls:
-        with pytest.raises(InvalidInputError, match=r"timestamp|now|as_of"):
-            call()
-    assert memory_db.count() == 1
 
 
 def test_number_is_refused_with_a_hint(memory_db):

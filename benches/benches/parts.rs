@@ -90,6 +90,7 @@ impl Conversation {
             matches: &self.matches,
             doc_len: &self.doc_len,
             avg_len: 12.0,
+            extent: None,
             tokens: &self.tokens,
             ts: &self.ts,
             kind: &self.kind,

@@ -2,14 +2,16 @@
 
     python benches/python/beside_writer.py > benches/results/reader-beside-writer.txt
 
-The reader has a session of 500 turns and the static model. The writer adds 1,000 turns at a time: `given` with vectors,
+The reader has a session of 500 turns and the static model. The writer is a `thread` with the same collection, one with
+a `handle` of its own on the same file, or another `process`. It adds 1,000 turns at a time: `given` with vectors,
 `static` without, `expire`, `forget` and `consolidate` with that call after each thousand; `owner` adds them to another
 session of the reader's own user, so that they are part of what the reader searches from then on.
 
 The control is a process that does the same work at the same time on another collection in another folder, so that what
 a core that is shared costs cancels out. A time is from call to return, less what the thread stood ready and waited for
 a core (as Linux counts it): what is left are its own work and its waits for locks, for the interpreter and for the
-disk. Conditions take turns in slices of a fraction of a second within one run.
+disk. Conditions take turns in slices of a fraction of a second within one run, every other round in the reverse order:
+what an `owner` has grows with each slice beside the writer, and `context` searches all of it. It begins with 10,000.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ from retentive import Collection
 from rows import Rows
 
 TURNS = 500
+OWNED = 10_000  # what the reader's user has elsewhere, where the writer adds to it
 BATCH = 1_000
 WHAT = ("given", "static", "expire", "forget", "consolidate", "owner")
-WHERE = ("thread", "process")
+WHERE = ("thread", "handle", "process")
 READER = "reader"  # a user
 
 Work = Callable[[], object]
@@ -89,11 +92,10 @@ class Nothing:
 
 
 class Threaded:
-    """Work in a thread of this process."""
+    """Work in a thread of this process, on a collection that is closed by whoever opened it."""
 
-    def __init__(self, what: str, folder: Path) -> None:
-        self._db = Collection("beside", path=folder)
-        self._work = work_of(self._db, what)
+    def __init__(self, what: str, db: Collection) -> None:
+        self._work = work_of(db, what)
         self._done = 0
 
     def _run(self) -> None:
@@ -114,8 +116,7 @@ class Threaded:
         return self._done
 
     def close(self) -> None:
-        """Close the collection."""
-        self._db.close()
+        """Nothing."""
 
 
 class Apart:
@@ -149,12 +150,12 @@ class Apart:
 
 def serve(what: str, folder: Path) -> None:
     """The process of `Apart`: a thread works while the first one listens."""
-    load = Threaded(what, folder)
-    for line in sys.stdin:
-        if line == "start\n":
-            load.start()
-        print(load.stop() if line == "stop\n" else 0, flush=True)
-    load.close()
+    with Collection("beside", path=folder) as db:
+        load = Threaded(what, db)
+        for line in sys.stdin:
+            if line == "start\n":
+                load.start()
+            print(load.stop() if line == "stop\n" else 0, flush=True)
 
 
 class Stopwatch:
@@ -194,13 +195,16 @@ def compare(what: str, where: str, folder: Path, rounds: int, seconds: float) ->
     other.mkdir()
     user = READER if what == "owner" else None
     rows = Rows(TURNS, TURNS, seed=3)
-    with Collection("beside", path=ours) as db:
+    with Collection("beside", path=ours) as db, Collection("beside", path=ours) as handle:
         db.remember_many([dict(item, session="s", user=user) for item in rows.items()])
+        if user is not None:
+            db.remember_many([dict(item, session="old", user=user) for item in Rows(OWNED, OWNED, seed=5).items()])
         reads: dict[str, Read] = {
             "recall": lambda text: db.recall(text, session="s", user=user, min_relevance=None),
             "context": lambda text: db.context(text, session="s", user=user, min_relevance=None),
         }
-        writer: Load = Threaded(what, ours) if where == "thread" else Apart(what, ours)
+        of_thread = {"thread": db, "handle": handle}
+        writer: Load = Threaded(what, of_thread[where]) if where in of_thread else Apart(what, ours)
         loads: dict[str, Load] = {"alone": Nothing(), "control": Apart(what, other), "writer": writer}
         try:
             return take_turns(reads, loads, rows, rounds, seconds)
@@ -218,12 +222,16 @@ def take_turns(
     work = dict.fromkeys(loads, 0)
     for read in reads.values():
         latencies(read, questions, 0.1)
+    order = list(loads.items())
     for _ in range(rounds):
-        for name, load in loads.items():
+        for name, load in order:
+            for read in reads.values():
+                read(next(questions))  # what the last writer left is no part of this slice
             load.start()
             for verb, read in reads.items():
                 times[verb][name] += latencies(read, questions, seconds)
             work[name] = load.stop()
+        order.reverse()
     return {verb: {name: np.array(of) * 1e3 for name, of in by.items()} for verb, by in times.items()}, work
 
 

@@ -28,19 +28,22 @@ def median_us(call: Callable[[int], object], runs: int) -> float:
     return float(np.median(times)) * 1e6
 
 
-def read_floor(folder: Path, rows: int) -> float:
-    """One scan of the partition's vectors as a float32 product, and ten rows by rowid."""
-    vectors = np.random.default_rng(1).standard_normal((rows, DIMENSION)).astype(np.float32)
-    query = vectors[0].copy()
+def read_floor(folder: Path, rows: int, sessions: int) -> float:
+    """One scan of a partition's vectors as a float32 product, and ten rows by rowid; one session after the other."""
+    random = np.random.default_rng(1)
+    partitions = [random.standard_normal((rows, DIMENSION)).astype(np.float32) for _ in range(sessions)]
+    query = partitions[0][0].copy()
     base = sqlite3.connect(folder / "numpy-floor.db")
     base.execute("CREATE TABLE row (seq INTEGER PRIMARY KEY, body BLOB)")
-    base.executemany("INSERT INTO row VALUES (?, ?)", ((seq, b"x" * 200) for seq in range(rows)))
+    base.executemany("INSERT INTO row VALUES (?, ?)", ((seq, b"x" * 200) for seq in range(rows * sessions)))
     base.commit()
 
-    def read(_: int) -> None:
-        first = int(np.argmax(vectors @ query))
+    def read(run: int) -> None:
+        session = run % sessions
+        first = int(np.argmax(partitions[session] @ query))
         for offset in range(RETURNED):
-            base.execute("SELECT body FROM row WHERE seq = ?", ((first + 37 * offset) % rows,)).fetchone()
+            row = session * rows + (first + 37 * (offset + run // sessions)) % rows
+            base.execute("SELECT body FROM row WHERE seq = ?", (row,)).fetchone()
 
     return median_us(read, 500)
 
@@ -70,9 +73,23 @@ def write_beside(folder: Path, row_bytes: int, write: Callable[[int], object], r
     return float(np.median(times)) * 1e6, float(np.median(floor)) * 1e6
 
 
-def measure(folder: Path, programs: Path, rows: int) -> dict[str, float]:
-    """The floor of a read over `rows` in microseconds, and the faster of both."""
-    command = [str(programs / "floors"), "--dir", str(folder), "--rows", str(rows)]
-    rust = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    python = read_floor(folder, rows)
-    return {"read_rust": rust["read_us"], "read_python": python, "read": min(rust["read_us"], python)}
+def measure(folder: Path, programs: Path, rows: int, sessions: int) -> dict[str, float]:
+    """The floor of a read of one of `sessions` sessions of `rows` in microseconds, the faster of both.
+
+    The sessions are read in turns, as by the calls that are compared with it: neither finds its memory in the
+    processor's caches. `read_one` is the floor of one session that is read again and again.
+    """
+    taken = {}
+    for count in {1, sessions}:
+        inner = folder / f"floor-{count}"
+        inner.mkdir()
+        command = [str(programs / "floors"), "--dir", str(inner), "--rows", str(rows), "--sessions", str(count)]
+        rust = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        taken[count] = (rust["read_us"], read_floor(inner, rows, count))
+    rust_us, python_us = taken[sessions]
+    return {
+        "read_rust": rust_us,
+        "read_python": python_us,
+        "read": min(rust_us, python_us),
+        "read_one": min(taken[1]),
+    }

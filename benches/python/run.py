@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from rows import DIMENSION, Rows
 
 QUERIES = 200
 WRITES = 200
+THREADS = 16
+SPELL = 0.3  # seconds that threads are counted for
 ROW_BYTES = 1_900  # what a memory of these rows takes on disk
 
 
@@ -85,11 +88,14 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         folder = Path(scratch, "data")
         db, bulk = build(rows, folder, vectors)
         facade = measure_facade(db, rows, vectors, Path(scratch))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        facade_threads = measure_facade_threads(db, rows, vectors)
         db.close()
         on_disk = folder_bytes(folder)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        floor = floors.measure(Path(scratch), programs, rows.per_session)
+        floor = floors.measure(Path(scratch), programs, rows.per_session, len(rows.sessions()))
         core = measure_core(programs, folder, rows)
+        threads = measure_threads(programs, folder, rows)
+        everything = measure_everything(programs, folder, rows) if size > rows.per_session else None
     return {
         "memories": size,
         "per_session": rows.per_session,
@@ -97,6 +103,8 @@ def case(size: int, per_session: int, programs: Path) -> dict[str, Any]:
         "core_us": core,
         "facade_us": facade,
         "ratio": ratios(core, facade, floor),
+        "threads": threads | {"facade_times_one_thread": facade_threads},
+        "everything": everything,
         "bulk_rows_per_s": bulk,
         "disk_bytes_per_1000": on_disk * 1000 // size,
         "peak_memory_bytes": peak,
@@ -110,12 +118,53 @@ def measure_core(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
     return measured
 
 
+def measure_threads(programs: Path, folder: Path, rows: Rows) -> dict[str, Any]:
+    """Sixteen threads beside one, and reads beside writes, in Rust on the same file."""
+    command = [str(programs / "threads"), "--file", str(folder / "bench.db"), "--sessions", str(len(rows.sessions()))]
+    measured: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return measured
+
+
+def measure_facade_threads(db: Any, rows: Rows, vectors: KnownVectors) -> float:
+    """Recalls a second in sixteen threads, as many times those of one; the median of turns."""
+    sessions = rows.sessions()
+    queries = [rows.text() for _ in range(QUERIES)]
+    for text in queries:
+        vectors[text] = rows.vector()
+
+    def rate(threads: int) -> float:
+        until = time.perf_counter() + SPELL
+
+        def work(first: int) -> int:
+            calls = 0
+            while time.perf_counter() < until:
+                number = (7 * first + calls) % QUERIES
+                db.recall(queries[number], session=sessions[number % len(sessions)], min_relevance=None)
+                calls += 1
+            return calls
+
+        with ThreadPoolExecutor(threads) as pool:
+            return sum(pool.map(work, range(threads)))
+
+    rate(1)
+    return float(np.median([rate(THREADS) / rate(1) for _ in range(5)]))
+
+
+def measure_everything(programs: Path, folder: Path, rows: Rows) -> dict[str, float]:
+    """A recall over all the sessions beside a bare 1-bit scan of as many vectors, and beside ranking everything."""
+    command = [str(programs / "million"), "--file", str(folder / "bench.db"), "--name", "bench"]
+    command += ["--sessions", str(len(rows.sessions())), "--memories", str(rows.size)]
+    measured: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return measured
+
+
 def ratios(core: dict[str, float], facade: dict[str, float], floor: dict[str, float]) -> dict[str, float]:
     """How many floors each call costs; a write is measured against the floor taken in turns with it."""
     table = {}
     for layer, figures in (("core", core), ("facade", facade)):
         for call in ("recall", "context"):
             table[f"{layer} {call}"] = round(figures[call] / floor["read"], 2)
+            table[f"{layer} {call}, floor of one session"] = round(figures[call] / floor["read_one"], 2)
         table[f"{layer} remember"] = round(figures["remember"] / figures["write_floor"], 2)
     return table
 
@@ -138,12 +187,23 @@ def commit() -> str:
 def print_case(figures: dict[str, Any]) -> None:
     """One line a case."""
     ratio = "  ".join(f"{name} {value:g}x" for name, value in figures["ratio"].items())
+    threads = figures["threads"]
+    ratio += f"; 16 threads: core {threads['times_one_thread']:.2f} x one"
+    ratio += f" ({threads['times_one_thread_by_processor_time']:.2f} x by processor time)"
+    ratio += f", facade {threads['facade_times_one_thread']:.2f} x; a read beside writes "
+    ratio += f"{threads['read_us']['beside_writes']:.0f} us, a write {threads['write_us']:.0f} us"
     print(
         f"{figures['memories']:>8,} memories, {figures['per_session']:>7,} a session: {ratio}; "
         f"bulk {figures['bulk_rows_per_s']:,.0f} rows/s, {figures['disk_bytes_per_1000'] / 1e6:.2f} MB a 1,000, "
         f"peak {figures['peak_memory_bytes'] / 1e6:.0f} MB",
         flush=True,
     )
+    if everything := figures["everything"]:
+        print(
+            f"{'':>8} over all sessions: {everything['ratio_processor']:.1f}x a bare 1-bit scan (everything ranked "
+            f"{everything['ratio_everything']:.0f}x), recall@10 {everything['recall_at_10']:.3f}",
+            flush=True,
+        )
 
 
 def main() -> int:

@@ -1,7 +1,11 @@
 //! What the benchmark programs share: synthetic rows, the facade's default settings, timing by medians, and the argument `--name value`.
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use retentive_core::engine::Settings;
+use retentive_core::engine::{Engine, Mode, NewMemory, Options, Reach, RecallRequest, Settings};
+use retentive_core::error::Result;
+use retentive_core::model::{Judge, Kind, Vector};
+use retentive_core::store::Durability;
 
 /// A small deterministic generator (`SplitMix64`), so that every run measures the same rows.
 #[derive(Debug, Clone)]
@@ -52,20 +56,101 @@ pub fn settings() -> Settings {
     }
 }
 
+/// The ten best memories of a session by all signals, the query's vector given.
+#[must_use]
+pub fn recall_request(query: String, vector: Vec<f32>, session: String, now: i64) -> RecallRequest {
+    RecallRequest {
+        query,
+        query_terms: Vec::new(),
+        vectors: vec![vector],
+        model_epoch: None,
+        reach: Reach { session: Some(session), ..Reach::default() },
+        limit: Some(10),
+        token_budget: None,
+        score_gap: None,
+        kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
+        include_superseded: false,
+        mode: Mode::Hybrid,
+        now,
+        as_of: None,
+        exclude_ids: Vec::new(),
+        filter: None,
+        min_relevance: None,
+        refusal_floor: None,
+        calibrated: false,
+        settings: settings(),
+    }
+}
+
+/// A turn of twenty words.
+pub fn turn(numbers: &mut Numbers, id: String, session: &str, ts: i64, dimension: usize) -> NewMemory {
+    let words: Vec<String> = (0..20).map(|_| format!("word{}", 1 + numbers.next_u64() % 5000)).collect();
+    NewMemory {
+        id,
+        text: words.join(" "),
+        kind: Kind::Turn,
+        user: None,
+        session: Some(session.to_owned()),
+        role: Some(String::from("user")),
+        name: None,
+        key: None,
+        turn: None,
+        ts,
+        expires: None,
+        metadata: None,
+        vectors: vec![Vector::first(numbers.vector(dimension))],
+        model_epoch: None,
+        judge: Judge::None,
+        supersedes: Vec::new(),
+        replace: false,
+    }
+}
+
+/// What this thread took of a processor so far, counted at the system's ticks; nothing where the system does not say.
+#[must_use]
+pub fn processor() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = told.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default();
+    Duration::from_nanos(nanoseconds)
+}
+
+/// A collection of English texts that keeps up to a gigabyte of it in memory.
+///
+/// # Errors
+/// As [`Engine::open`].
+pub fn open(file: PathBuf, durability: Durability) -> Result<Engine> {
+    let options = Options {
+        path: Some(file),
+        name: String::from("bench"),
+        language: String::from("english"),
+        durability,
+        cache_mb: 1024,
+        busy_timeout: Duration::from_secs(30),
+        readonly: false,
+        entropy: [7; 32],
+    };
+    Engine::open(options, &|| false)
+}
+
+/// The median, in microseconds.
+pub fn middle_us(times: &mut [Duration]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+}
+
 /// The median time of `runs` calls in microseconds, after a tenth of them as warm-up.
 pub fn median_us(runs: usize, mut call: impl FnMut(usize)) -> f64 {
     for run in 0..runs / 10 {
         call(run);
     }
-    let mut times: Vec<f64> = (0..runs)
+    let mut times: Vec<Duration> = (0..runs)
         .map(|run| {
             let start = Instant::now();
             call(run);
-            start.elapsed().as_secs_f64() * 1e6
+            start.elapsed()
         })
         .collect();
-    times.sort_by(f64::total_cmp);
-    times.get(runs / 2).copied().unwrap_or_default()
+    middle_us(&mut times)
 }
 
 /// The value that follows `--name` on the command line, parsed, or `default`.

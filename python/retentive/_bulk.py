@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from retentive import _steps, _validate
+from retentive._core import give_way
 from retentive._give_way import giving_way
 from retentive._vectors import same_dimension
 
@@ -57,7 +58,9 @@ class Bulk:
             yield from embed(embedding, items)
             if prepare is not None:
                 yield from prepare()
-            self._engine.core.remember([item.memory for item in items], now, self.ids)
+            memories = [item.memory for item in items]
+            give_way()
+            self._engine.core.remember(memories, now, self.ids)
 
         yield from self._engine.embedded(store)
         if self._progress is not None:
@@ -77,20 +80,28 @@ class Bulk:
 
 def embed(embedding: Embedding, items: Sequence[Item]) -> Steps[None]:
     """Fill in the vectors that are missing, or of another embedding: the given ones as they are, others in batches."""
-    given = [item for item in items if item.vector is not None and not item.memory["vectors"]]
-    vectors = [item.vector for item in given if item.vector is not None]
+    given: list[NewMemory] = []
+    vectors: list[Vector] = []
+    own: list[NewMemory] = []
+    for item in giving_way(items):
+        if item.vector is None:
+            own.append(item.memory)
+        elif not item.memory["vectors"]:
+            given.append(item.memory)
+            vectors.append(item.vector)
     if vectors:
         same_dimension(vectors)
         embedding.accept(len(vectors[0]))
-        for item, vector in giving_way(zip(given, vectors, strict=True)):
-            item.memory["vectors"], item.memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
-    own = [item.memory for item in items if item.vector is None]
+        for memory, vector in giving_way(zip(given, vectors, strict=True)):
+            memory["vectors"], memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
     missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
         embedded = yield from embedding.documents([rendered(memory) for memory in batch])
+        give_way()
         for memory, parts in zip(batch, embedded, strict=True):
             memory["vectors"], memory["model_epoch"] = parts, embedding.model_epoch
+        give_way()
 
 
 def rendered(memory: NewMemory) -> str:

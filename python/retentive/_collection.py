@@ -17,7 +17,7 @@ from retentive._moving import Moving
 from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
-from retentive.embedders import only, resolve
+from retentive.embedders._resolve import only, resolve
 from retentive.memory import ConversationMemory
 from retentive.tokens import checked_counter
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from retentive import _clock, _core, _ids, _steps, _times, _validate
 from retentive._constants import FACT, PINNED
+from retentive._core import give_way
 from retentive._errors import ConfigurationError, ConflictError, InvalidInputError, SummarizeError
+from retentive._give_way import giving_way
 from retentive._remember import normalised_key
 from retentive._results import ConsolidationReport
 from retentive._steps import CHECKPOINT, Steps
@@ -155,12 +157,14 @@ def _next_batch(engine: Engine, request: Request, report: ConsolidationReport, e
 def _commit(
     engine: Engine, settings: ConversationMemory, request: Request, turns: list[_core.Memory], facts: list[Fact]
 ) -> Steps[tuple[list[str], int] | None]:
-    rows = [(_row(settings, request, fact), [turn.id for turn in fact.turns]) for fact in facts]
+    give_way()
+    rows = [(_row(settings, request, fact), [turn.id for turn in fact.turns]) for fact in giving_way(facts)]
 
     def store(embedding: Embedding) -> Steps[tuple[list[str], int] | None]:
         vectors = yield from embedding.documents([fact.text for fact in facts])
         for (row, _), parts in zip(rows, vectors, strict=True):
             row["vectors"], row["model_epoch"] = parts, embedding.model_epoch
+        give_way()
         return engine.core.commit_consolidation([turn.id for turn in turns], rows, request.delete, request.now)
 
     return (yield from engine.embedded(store))
@@ -198,7 +202,7 @@ def _facts(summarize: Summarize | AsyncSummarize, turns: list[_core.Memory], pin
     """
     name = callable_name(summarize)
     try:
-        said = [_said(turn) for turn in turns]
+        said = [_said(turn) for turn in giving_way(turns)]
         returned: object = yield from _steps.called(f"the summarizer {name}", summarize, said)
     except ConfigurationError:
         raise  # an async summarizer in a blocking method

@@ -29,6 +29,7 @@ K_SUPERSEDED_BY: Final = "_vx_superseded_by"
 K_CONSOLIDATED_FROM: Final = "_vx_consolidated_from"
 K_JUDGE: Final = "_vx_judge"
 K_SCORING: Final = "_vx_scoring"
+"""The parts of a result's score. The guide to signals says what each is, and how they make the score."""
 
 
 class AnyUser(enum.Enum):

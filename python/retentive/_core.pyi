@@ -34,11 +34,13 @@ __all__ = [
     "Packed",
     "Ranked",
     "Staging",
+    "Ulids",
     "__version__",
     "cosines",
     "estimate_tokens",
     "feedback_score",
     "find_arrays",
+    "give_way",
     "measure",
     "repair",
     "select",
@@ -48,6 +50,11 @@ __all__ = [
 
 __version__: str
 _Vector: TypeAlias = NDArray[np.float32]
+
+@final
+class Ulids:
+    def __new__(cls) -> Ulids: ...
+    def next(self, milliseconds: int, random: int) -> str: ...
 
 @final
 class Memory:
@@ -254,6 +261,7 @@ def select(
     memories: Sequence[Memory], limit: int | None, token_budget: int | None, counter: Counter | None, once: bool
 ) -> Selection: ...
 def find_arrays() -> None: ...
+def give_way() -> None: ...
 def cosines(pairs: Sequence[tuple[_Vector, _Vector]]) -> list[float | None]: ...
 def measure(
     related: Sequence[float], unrelated: Sequence[float], evidence: Sequence[float], made: bool

@@ -9,7 +9,7 @@ from retentive import _clock, _ids, _json, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress
 from retentive._constants import DOCUMENT
 from retentive._errors import InvalidInputError
-from retentive._give_way import giving_way
+from retentive._give_way import giving_way, let_go
 from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vectors
 
@@ -29,9 +29,12 @@ def add(
     """Store documents; see `Collection.add`."""
     items = checked(texts, metadata, ids, vectors)
     with Bulk(engine, len(items), progress) as bulk:
-        for start in range(0, len(items), TRANSACTION):
-            chunk = items[start : start + TRANSACTION]
+        items.reverse()
+        while items:
+            chunk = items[: -TRANSACTION - 1 : -1]
             yield from bulk.commit(chunk, _clock.now())
+            del items[-TRANSACTION:]
+            let_go(chunk)
             yield CHECKPOINT
     return bulk.ids
 

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 from retentive import _core, _parts
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError
 from retentive._give_way import giving_way
-from retentive.embedders import (
-    Embedder,
-    EmbedderPair,
-    checked_documents,
-    checked_parts,
-    checked_query,
-    checked_query_terms,
-    dense_weight_of,
-    models_of,
-)
+from retentive.embedders._check import checked_documents, checked_parts, checked_query, checked_query_terms
+from retentive.embedders._pair import EmbedderPair, dense_weight_of, models_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +17,7 @@ if TYPE_CHECKING:
     from retentive._core import Core
     from retentive._requests import Parts, QueryTerms, Vector
     from retentive._steps import Steps
+    from retentive.embedders import Embedder
 
 # Fixed for ever: the store keeps each embedder's vector for it.
 PROBE = "The quick brown fox jumps over the lazy dog, 42 times."

@@ -71,13 +71,25 @@ def backup(engine: Engine, name: str, path: object) -> Path:
     target = outfile(path)
     if target.is_dir():
         target = outfile(target / f"{name}{SUFFIX}")
-    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
-        raise InvalidInputError(
-            f"path is {_validate.shown(str(path))}, expected a file like 'chat.db', which Collection('chat', "
-            "path=folder) opens, or a folder that exists"
-        )
+    refuse_name(target, path, "path", ", or a folder that exists")
     engine.core.backup(target)
     return target
+
+
+def refuse_name(target: Path, given: object, label: str, instead: str = "") -> None:
+    """Refuse a new collection's file that no collection could have: nothing would open it.
+
+    Args:
+        target: the file.
+        given: what it was called.
+        label: the name of the argument.
+        instead: what else is taken, for the message.
+    """
+    if target.suffix != SUFFIX or not _validate.is_collection_name(target.stem):
+        raise InvalidInputError(
+            f"{label} is {_validate.shown(str(given))}, expected a file like 'chat.db', which Collection('chat', "
+            f"path=folder) opens{instead}"
+        )
 
 
 def file(path: object) -> Path:
@@ -92,6 +104,22 @@ def file(path: object) -> Path:
     except RuntimeError as error:  # a ring of links, before Python 3.13
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(given)) from error
     return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
+
+
+def infile(path: object) -> Path:
+    """Return the absolute path of a file to read: a regular one, or a pipe. What is not there shows when it is opened.
+
+    Raises:
+        InvalidInputError: it is a device, which may give bytes without end, or a socket.
+    """
+    source = file(path)
+    try:
+        mode = source.stat().st_mode
+    except OSError:
+        return source
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise InvalidInputError(f"{source}: it is {_kind(mode)}, expected a regular file or a pipe")
+    return source
 
 
 def outfile(path: object) -> Path:

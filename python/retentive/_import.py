@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
-from retentive._export import file
+from retentive._export import infile
 from retentive._export_lines import Reader, Unused, expect_lines
 from retentive._give_way import giving_way
 from retentive._report import ImportReport
@@ -31,7 +31,7 @@ def import_file(engine: Engine, path: object, on_conflict: str, progress: Progre
     _validate.choice("on_conflict", on_conflict, ON_CONFLICT)
     _validate.callable_or_none("progress", progress)
     _steps.plain("progress", progress)
-    source = file(path)
+    source = infile(path)
     staging = engine.core.stage()
     expect_lines(engine, source)
     with Reader(source) as reader:

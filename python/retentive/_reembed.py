@@ -8,7 +8,7 @@ from retentive import _steps, _validate
 from retentive._bulk import spoken
 from retentive._embedding import Embedding
 from retentive._steps import CHECKPOINT
-from retentive.embedders import only, resolve
+from retentive.embedders._resolve import only, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import retentive._judge as judging
 from retentive import _clock, _validate
 from retentive._bulk import TRANSACTION, Bulk, Item, Progress, embed
 from retentive._errors import InvalidInputError
-from retentive._give_way import giving_way
+from retentive._give_way import giving_way, let_go
 from retentive._remember import new_memory
 from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vector
@@ -56,16 +57,22 @@ def remember_many(
                 now = _clock.now()
                 judge = partial(judging.apply, engine, settings, part[0].memory, now)
                 yield from bulk.commit(part, now, judge if part[0].judged else None)
+                let_go(part)
                 yield CHECKPOINT
+            let_go(chunk)
     return bulk.ids
 
 
 def _chunks(settings: ConversationMemory, items: Iterable[Mapping[str, Any]]) -> Iterator[list[Item]]:
     """Yield checked items, 1,000 at a time. What has a length is checked whole first: one bad item, nothing stored."""
-    items_checked: Iterable[Item] = (checked(settings, index, item) for index, item in enumerate(giving_way(items)))
-    rest = iter(list(items_checked) if isinstance(items, Sequence) else items_checked)
-    while chunk := list(islice(rest, TRANSACTION)):
-        yield chunk
+    items_checked = (checked(settings, index, item) for index, item in enumerate(giving_way(items)))
+    chunks = iter(lambda: list(islice(items_checked, TRANSACTION)), [])
+    if not isinstance(items, Sequence):
+        yield from chunks
+        return
+    whole = deque(chunks)
+    while whole:
+        yield whole.popleft()  # and holds on to none that was stored
 
 
 def checked(settings: ConversationMemory, index: int, item: Mapping[str, Any]) -> Item:
@@ -94,14 +101,8 @@ def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
 
 def _transactions(chunk: list[Item]) -> Iterator[list[Item]]:
     """Yield runs of items without a judge, and the others one by one: their candidates may be the items before."""
-    run: list[Item] = []
-    for item in chunk:
-        if item.judged:
-            if run:
-                yield run
-            yield [item]
-            run = []
+    for judged, run in groupby(giving_way(chunk), lambda item: item.judged):
+        if judged:
+            yield from ([item] for item in run)
         else:
-            run.append(item)
-    if run:
-        yield run
+            yield list(run)

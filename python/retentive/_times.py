@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from retentive import _validate
+from retentive import _clock, _validate
 from retentive._constants import KINDS
 from retentive._errors import InvalidInputError
 
@@ -18,7 +18,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _FINAL = datetime.max.replace(tzinfo=UTC)
-_LAST = (_FINAL - _EPOCH) // _MICROSECOND
 
 DAY_US = 86_400_000_000
 HOUR_US = 3_600_000_000
@@ -29,7 +28,8 @@ def instant(name: str, value: object) -> int:
     """Return a datetime or ISO 8601 string as microseconds. Without an offset it is UTC.
 
     Raises:
-        InvalidInputError: another type (a number could be seconds or milliseconds), or not a time.
+        InvalidInputError: another type (a number could be seconds or milliseconds), not a time, or one outside the
+            years 1 to 9999 in UTC, which no ISO date could say again.
     """
     if isinstance(value, str):
         value = _parsed(name, value)
@@ -40,9 +40,23 @@ def instant(name: str, value: object) -> int:
         )
     if value.tzinfo is UTC:
         return (value - _EPOCH) // _MICROSECOND
-    offset = value.utcoffset()  # wall clock and offset apart: near the years 1 and 9999 their difference is no datetime
+    # Wall clock and offset apart: near the years 1 and 9999 their difference is no datetime.
     wall = (value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-    return wall - (offset // _MICROSECOND if offset is not None else 0)
+    at = wall - _offset(name, value) // _MICROSECOND
+    if not _clock.FIRST <= at <= _clock.LAST:
+        raise InvalidInputError(
+            f"{name} is {_validate.shown(value.isoformat())}, which lies outside the years 1 to 9999 in UTC"
+        )
+    return at
+
+
+def _offset(name: str, value: datetime) -> timedelta:
+    try:
+        return value.utcoffset() or timedelta(0)
+    except Exception as error:  # whatever a class of somebody's own raises, or answers
+        raise InvalidInputError(
+            f"{name} has the time zone {_validate.shown(value.tzinfo)}, which tells no offset ({error})"
+        ) from error
 
 
 def instant_or(name: str, value: object, default: int) -> int:
@@ -84,7 +98,7 @@ def before(older_than: object, now: int) -> int | None:
     if isinstance(older_than, datetime | str):
         return instant("older_than", older_than)
     days = _validate.number("older_than", older_than, at_least=0, expected="days, a datetime or an ISO 8601 string")
-    return max(round(now - min(days, _CALENDAR_DAYS) * DAY_US), -_LAST)
+    return max(round(now - min(days, _CALENDAR_DAYS) * DAY_US), -_clock.LAST)
 
 
 def ttl_days(value: object, name: str = "ttl_days") -> float | None:
@@ -117,7 +131,7 @@ def expiry(ts: int, days: float | None) -> int | None:
     if days is None or math.isinf(days):
         return None
     at = ts + days * DAY_US
-    if at > _LAST:
+    if at > _clock.LAST:
         return None
     # In whole microseconds as far as the days are whole: a float of microseconds is exact only to 2**53.
     return ts + int(days) * DAY_US + max(round((days - int(days)) * DAY_US), 0 if days >= 1 else 1)

@@ -199,7 +199,8 @@ def integer(name: str, value: object, *, at_least: int = 0) -> int:
     """Return a whole number; a bool is none."""
     checked = whole_number(value)
     if checked is None or not at_least <= checked <= MAX_INT:
-        raise InvalidInputError(f"{name} is {shown(value)}, expected a whole number of at least {at_least}")
+        most = f" and at most {MAX_INT:,}" if checked is not None and checked > MAX_INT else ""
+        raise InvalidInputError(f"{name} is {shown(value)}, expected a whole number of at least {at_least}{most}")
     return checked
 
 

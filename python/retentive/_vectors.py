@@ -81,7 +81,7 @@ def length(value: Any) -> int | None:
 
 def same_dimension(vectors: Sequence[Vector], name: str = "vectors") -> None:
     """Refuse vectors of different lengths."""
-    for row, vector in enumerate(vectors):
+    for row, vector in enumerate(giving_way(vectors)):
         if len(vector) != len(vectors[0]):
             raise DimensionError(
                 f"{name}[{row}] has {len(vector)} dimensions, expected {len(vectors[0])} as in the first",

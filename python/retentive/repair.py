@@ -1,23 +1,25 @@
 """What is left of a damaged collection, in a new one: `python -m retentive.repair DAMAGED.db --into NEW.db`.
 
-Exit code 0 when everything was saved, 1 when something was lost (and is listed), 2 when nothing could be read or the
-arguments were wrong, 130 when interrupted. The damaged file is not written.
+Exit code 0 when everything was saved, 1 when something was lost (and is listed) or the report could not be written, 2
+when nothing could be read or the arguments were wrong, 130 when interrupted. The damaged file is not written.
 """
 
 from __future__ import annotations
 
-import argparse
+import errno
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive import _core, _validate
-from retentive._errors import InvalidInputError, RetentiveError
+from retentive._errors import FullError, InvalidInputError, RetentiveError
+from retentive._export import COMPANIONS, refuse_name
 from retentive._report import Problem
+from retentive._terminal import INTERRUPTED, Arguments, complain, run, shown_in_line
+from retentive._working_folder import working_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +30,15 @@ __all__ = ["RepairReport", "main", "repair"]
 _COPY = """
 import os, shutil, sys
 source, target = sys.argv[1:]
-shutil.copyfile(source, target)
-if os.path.isfile(source + "-wal"):
-    shutil.copyfile(source + "-wal", target + "-wal")
+try:
+    shutil.copyfile(source, target)
+    if os.path.isfile(source + "-wal"):
+        shutil.copyfile(source + "-wal", target + "-wal")
+except OSError as error:
+    print(error.errno)
+    raise
 """
+_FULL = {str(getattr(errno, name)) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}  # a full disk
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,14 +75,16 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
 
     Args:
         path: the damaged file.
-        into: the new one, `<name>.db`; it must not exist. The copy is made in its folder, and removed.
+        into: the new one, `<name>.db`; it must not exist. It is there when it is whole. The copy is made in its folder,
+            and removed; what a killed process left there is removed by the next one.
         language: of the collection, where the file does not say it any more.
 
     Returns:
         What was saved, and what was lost.
 
     Raises:
-        InvalidInputError: `into` exists, an argument is no path, or the language is not known.
+        InvalidInputError: `into` exists or is not named like a collection's file, an argument is no path, or the
+            language is not known.
         CorruptError: nothing of a collection can be read in it.
         VersionError: it was made by a newer version.
         FullError: the disk is full; no new file is left.
@@ -95,15 +104,18 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
     source = _validate.path(path, "path", "the damaged file").absolute()
     target = _validate.path(into, "into", "the new file").absolute()
     _validate.label(language, "language")
+    refuse_name(target, into, "into")
     if not source.is_file():
         raise FileNotFoundError(f"no collection to repair at {source}")
-    if target.exists():
-        raise InvalidInputError(f"{target} exists; name a file that does not, repair makes a new one")
+    for beside in ("", *COMPANIONS):
+        found = target.with_name(f"{target.name}{beside}")
+        if os.path.lexists(found):
+            raise InvalidInputError(f"{found} exists; name a file that does not, repair makes a new one")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no folder {target.parent} to put the new collection in")
-    with tempfile.TemporaryDirectory(prefix=".repair-", dir=target.parent) as folder:
-        copy = Path(folder) / "copy.db"
-        _copy(source, copy)
+    with working_folder(target.parent, ".repair-", "copy.db") as folder:
+        copy = folder / "copy.db"
+        _copy(source, copy, target)
         try:
             saved, lost, more = _core.repair(copy, target, language, os.urandom(32))
         except RetentiveError as error:
@@ -121,10 +133,15 @@ def _without_log(source: Path) -> list[Problem]:
     return [Problem("missing", "sqlite_schema", None, None, what)]
 
 
-def _copy(source: Path, copy: Path) -> None:
+def _copy(source: Path, copy: Path, target: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-c", _COPY, str(source), str(copy)], check=False, capture_output=True, text=True
     )
+    if done.returncode and done.stdout.strip() in _FULL:
+        raise FullError(
+            f"{target}: the disk is full: free some space and try again; nothing was saved, and nothing is left",
+            path=str(target),
+        )
     if done.returncode:
         why = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise OSError(f"{source} could not be copied: {why[0]}")
@@ -140,7 +157,7 @@ def _about(source: Path, copy: Path, error: RetentiveError) -> RetentiveError:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="python -m retentive.repair",
         description="Save what can be read of a damaged collection into a new file. The damaged one is not written.",
         epilog="exit code: 0 all saved, 1 something lost, 2 unreadable or wrong arguments",
@@ -152,18 +169,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         report = repair(options.damaged, options.into, language=options.language)
     except (RetentiveError, OSError) as error:
-        print(f"repair: {error}", file=sys.stderr)
+        complain(f"repair: {error}")
         return 2
     except KeyboardInterrupt:
-        print("repair: interrupted, nothing was saved", file=sys.stderr)
-        return 130
-    print(f"saved {report.rows_saved.get('memory', 0):,} memories into {options.into}")
+        complain("repair: interrupted, nothing was saved")
+        return INTERRUPTED
+    print(shown_in_line(f"saved {report.rows_saved.get('memory', 0):,} memories into {options.into}"))
     for loss in report.lost:
-        print(f"lost: {loss}")
+        print(shown_in_line(f"lost: {loss}"))
     if report.more:
         print(f"lost: {report.more:,} more")
     return 0 if report.complete else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main, "repair"))

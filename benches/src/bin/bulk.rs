@@ -5,9 +5,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use retentive_benches::{Numbers, argument};
-use retentive_core::engine::{BoundModel, Engine, NewMemory, Options};
-use retentive_core::model::{Judge, Kind, Vector};
+use retentive_benches::{Numbers, argument, open, turn};
+use retentive_core::engine::{BoundModel, Engine};
 use retentive_core::store::Durability;
 use rusqlite::Connection;
 
@@ -19,41 +18,8 @@ const PER_SESSION: usize = 500;
 const START: i64 = 1_735_689_600_000_000;
 const MINUTE: i64 = 60_000_000;
 
-fn turn(numbers: &mut Numbers, row: usize, dimension: usize) -> NewMemory {
-    let words = (0..20).map(|_| format!("word{}", 1 + numbers.next_u64() % 5000));
-    NewMemory {
-        id: format!("mem_bench_{row:016}"),
-        text: words.collect::<Vec<_>>().join(" "),
-        kind: Kind::Turn,
-        user: None,
-        session: Some(format!("session-{}", row / PER_SESSION)),
-        role: Some("user".to_owned()),
-        name: None,
-        key: None,
-        turn: None,
-        ts: START + row as i64 * MINUTE,
-        expires: None,
-        metadata: None,
-        vectors: vec![Vector::first(numbers.vector(dimension))],
-        model_epoch: None,
-        judge: Judge::None,
-        supersedes: Vec::new(),
-        replace: false,
-    }
-}
-
-fn open(folder: &Path, dimension: usize) -> retentive_core::error::Result<Engine> {
-    let options = Options {
-        path: Some(folder.join("bulk.db")),
-        name: String::from("bulk"),
-        language: String::from("english"),
-        durability: Durability::Full,
-        cache_mb: 64,
-        busy_timeout: Duration::from_secs(5),
-        readonly: false,
-        entropy: [7; 32],
-    };
-    let engine = Engine::open(options, &|| false)?;
+fn collection(folder: &Path, dimension: usize) -> retentive_core::error::Result<Engine> {
+    let engine = open(folder.join("bulk.db"), Durability::Full)?;
     engine.bind_models(&[BoundModel { name: String::from("bench"), dimension, probe: None }], &|| false)?;
     Ok(engine)
 }
@@ -78,12 +44,16 @@ fn insert(base: &Connection, rows: usize) -> rusqlite::Result<()> {
 fn main() -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = argument("dir", String::from(".")).into();
     let (rows, dimension) = (argument("rows", 50_000), argument("dimension", 256));
-    let (engine, base) = (open(&folder, dimension)?, floor(&folder)?);
+    let (engine, base) = (collection(&folder, dimension)?, floor(&folder)?);
     let mut numbers = Numbers::new(7);
     let (mut own, mut beside) = (Duration::ZERO, Duration::ZERO);
     for first in (0..rows).step_by(TRANSACTION) {
-        let turns: Vec<_> =
-            (first..rows.min(first + TRANSACTION)).map(|row| turn(&mut numbers, row, dimension)).collect();
+        let turns: Vec<_> = (first..rows.min(first + TRANSACTION))
+            .map(|row| {
+                let (id, session) = (format!("mem_bench_{row:016}"), format!("session-{}", row / PER_SESSION));
+                turn(&mut numbers, id, &session, START + row as i64 * MINUTE, dimension)
+            })
+            .collect();
         let count = turns.len();
         let start = Instant::now();
         engine.remember(turns, START, &|| false)?;

@@ -1,15 +1,15 @@
 //! `remember`, `recall` and `context` in Rust on a collection that the facade's benchmark made: what the engine costs
 //! without Python. Vectors are given.
 //!
-//! `core --file chat/bench.db --sessions 200 --dimension 256`, prints one JSON object (microseconds).
+//! `core --file chat/bench.db --sessions 200 --dimension 256`, prints one JSON object (microseconds). `--reads 20000` only reads so
+//! often, for a profiler.
 use std::cell::Cell;
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use retentive_benches::{Numbers, argument, median_us, settings};
-use retentive_core::engine::{ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest};
-use retentive_core::model::{Judge, Kind, Vector};
+use retentive_benches::{Numbers, argument, median_us, middle_us, open, recall_request, turn};
+use retentive_core::engine::{ContextRequest, Engine, NewMemory, RecallRequest};
 use retentive_core::store::Durability;
 use rusqlite::Connection;
 
@@ -31,49 +31,13 @@ impl Bench {
     }
 
     fn recall(&mut self, call: usize) -> RecallRequest {
-        RecallRequest {
-            query: self.text(),
-            query_terms: Vec::new(),
-            vectors: vec![self.numbers.vector(self.dimension)],
-            model_epoch: None,
-            reach: Reach { session: Some(format!("session-{}", call % self.sessions)), ..Reach::default() },
-            limit: Some(10),
-            token_budget: None,
-            score_gap: None,
-            kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
-            include_superseded: false,
-            mode: Mode::Hybrid,
-            now: NOW,
-            as_of: None,
-            exclude_ids: Vec::new(),
-            filter: None,
-            min_relevance: None,
-            refusal_floor: None,
-            calibrated: false,
-            settings: settings(),
-        }
+        let (query, vector) = (self.text(), self.numbers.vector(self.dimension));
+        recall_request(query, vector, format!("session-{}", call % self.sessions), NOW)
     }
 
     fn turn(&mut self, call: usize) -> NewMemory {
-        NewMemory {
-            id: format!("mem_bench_{call}_{}", self.numbers.next_u64()),
-            text: self.text(),
-            kind: Kind::Turn,
-            user: None,
-            session: Some(format!("session-{}", call % self.sessions)),
-            role: Some("user".to_owned()),
-            name: None,
-            key: None,
-            turn: None,
-            ts: NOW,
-            expires: None,
-            metadata: None,
-            vectors: vec![Vector::first(self.numbers.vector(self.dimension))],
-            model_epoch: None,
-            judge: Judge::None,
-            supersedes: Vec::new(),
-            replace: false,
-        }
+        let id = format!("mem_bench_{call}_{}", self.numbers.next_u64());
+        turn(&mut self.numbers, id, &format!("session-{}", call % self.sessions), NOW, self.dimension)
     }
 }
 
@@ -113,29 +77,14 @@ fn writes(bench: &Bench, turns: &[NewMemory]) -> Result<(f64, f64), Box<dyn Erro
         bench.engine.remember(vec![turn], NOW, &|| false)?;
         ours.push(start.elapsed());
     }
-    Ok((median(&mut ours), median(&mut floor)))
-}
-
-fn median(times: &mut [Duration]) -> f64 {
-    times.sort_unstable();
-    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+    Ok((middle_us(&mut ours), middle_us(&mut floor)))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let never = || false;
-    let options = Options {
-        path: Some(PathBuf::from(argument("file", String::from("bench.db")))),
-        name: "bench".to_owned(),
-        language: "english".to_owned(),
-        durability: Durability::Full,
-        cache_mb: 1024,
-        busy_timeout: Duration::from_secs(30),
-        readonly: false,
-        entropy: [7; 32],
-    };
-    let engine = Engine::open(options, &never)?;
+    let file = PathBuf::from(argument("file", String::from("bench.db")));
     let mut bench = Bench {
-        engine,
+        engine: open(file, Durability::Full)?,
         sessions: argument("sessions", 1),
         numbers: Numbers::new(3),
         dimension: argument("dimension", 256),
@@ -153,6 +102,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect();
     let turns: Vec<NewMemory> = (0..QUERIES).map(|call| bench.turn(call)).collect();
+    for call in 0..argument("reads", 0) {
+        let Some(recall) = recalls.get(call % QUERIES) else { return Ok(()) };
+        bench.engine.recall(recall, &never)?;
+    }
     let recall = measured(&recalls, |recall| bench.engine.recall(recall, &never).map(drop))?;
     let context = measured(&contexts, |context| bench.engine.context(context, &never).map(drop))?;
     let (remember, floor) = writes(&bench, &turns)?;

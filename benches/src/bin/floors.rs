@@ -1,7 +1,8 @@
 //! The floor of a read, as bare as it can be: one scan of a partition's int8 vectors, and the returned rows from SQLite
 //! by rowid.
 //!
-//! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10`, prints one JSON object (microseconds).
+//! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10 --sessions 1`, prints one JSON object (microseconds). With more
+//! sessions each read is of the next one, as the calls that are compared with it read one session after the other.
 use std::error::Error;
 use std::path::Path;
 
@@ -14,24 +15,35 @@ fn scan(codes: &[i8], query: &[i8], scores: &mut [i32]) -> usize {
     best.map_or(0, |(row, _)| row)
 }
 
-fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> Result<f64, Box<dyn Error>> {
+/// What is read: `sessions` times `rows` vectors, each with a row of 200 bytes.
+struct Store {
+    rows: usize,
+    dimension: usize,
+    sessions: usize,
+}
+
+fn read_floor(folder: &Path, store: &Store, returned: usize) -> Result<f64, Box<dyn Error>> {
+    let &Store { rows, dimension, sessions } = store;
     let mut numbers = Numbers::new(1);
-    let codes: Vec<i8> = numbers.bytes(rows * dimension).into_iter().map(u8::cast_signed).collect();
+    let partition = |numbers: &mut Numbers| numbers.bytes(rows * dimension).into_iter().map(u8::cast_signed).collect();
+    let partitions: Vec<Vec<i8>> = (0..sessions).map(|_| partition(&mut numbers)).collect();
     let query: Vec<i8> = numbers.bytes(dimension).into_iter().map(u8::cast_signed).collect();
     let mut connection = Connection::open(folder.join("read-floor.db"))?;
     connection.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE row (seq INTEGER PRIMARY KEY, body BLOB);")?;
     let transaction = connection.transaction()?;
-    for seq in 0..rows {
+    for seq in 0..rows * sessions {
         transaction.execute("INSERT INTO row VALUES (?1, ?2)", params![seq as i64, numbers.bytes(200)])?;
     }
     transaction.commit()?;
     let mut fetch = connection.prepare("SELECT body FROM row WHERE seq = ?1")?;
     let mut seen = 0;
     let mut scores = vec![0; rows];
-    let time = median_us(2000, |_| {
-        let first = scan(std::hint::black_box(&codes), &query, &mut scores);
+    let time = median_us(2000, |run| {
+        let session = run % sessions;
+        let Some(codes) = partitions.get(session) else { return };
+        let first = scan(std::hint::black_box(codes), &query, &mut scores);
         for offset in 0..returned {
-            let seq = (first + offset * 37) % rows;
+            let seq = session * rows + (first + (offset + run / sessions) * 37) % rows;
             let body: Result<Vec<u8>, _> = fetch.query_row([seq as i64], |row| row.get(0));
             seen += body.map_or(0, |body| body.len());
         }
@@ -45,10 +57,12 @@ fn read_floor(folder: &Path, rows: usize, dimension: usize, returned: usize) -> 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::path::PathBuf::from(argument("dir", String::from(".")));
     let (rows, dimension) = (argument("rows", 500), argument("dimension", 256));
+    let store = Store { rows, dimension, sessions: argument("sessions", 1) };
     let report = serde_json::json!({
         "rows": rows,
         "dimension": dimension,
-        "read_us": read_floor(&folder, rows, dimension, argument("returned", 10))?,
+        "sessions": store.sessions,
+        "read_us": read_floor(&folder, &store, argument("returned", 10))?,
     });
     println!("{report}");
     Ok(())

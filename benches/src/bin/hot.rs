@@ -4,12 +4,9 @@
 //! `hot --path recall --rounds 20 --rows 500 --dir FOLDER`
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use retentive_benches::{Numbers, argument, settings};
-use retentive_core::engine::{
-    BoundModel, ContextRequest, Engine, Mode, NewMemory, Options, Reach, RecallRequest, SearchRequest,
-};
+use retentive_benches::{Numbers, argument, open, recall_request};
+use retentive_core::engine::{BoundModel, ContextRequest, Engine, Mode, NewMemory, RecallRequest, SearchRequest};
 use retentive_core::model::{Judge, Kind, Vector};
 use retentive_core::store::Durability;
 
@@ -62,27 +59,8 @@ impl Hot {
     }
 
     fn recall(&mut self) -> RecallRequest {
-        RecallRequest {
-            query: format!("What did we say about {}", self.text(0)),
-            query_terms: Vec::new(),
-            vectors: vec![self.numbers.vector(DIMENSION)],
-            model_epoch: None,
-            reach: Reach { session: Some(SESSION.to_owned()), ..Reach::default() },
-            limit: Some(10),
-            token_budget: None,
-            score_gap: None,
-            kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
-            include_superseded: false,
-            mode: Mode::Hybrid,
-            now: self.now(),
-            as_of: None,
-            exclude_ids: Vec::new(),
-            filter: None,
-            min_relevance: None,
-            refusal_floor: None,
-            calibrated: false,
-            settings: settings(),
-        }
+        let query = format!("What did we say about {}", self.text(0));
+        recall_request(query, self.numbers.vector(DIMENSION), SESSION.to_owned(), self.now())
     }
 
     fn search(&mut self) -> SearchRequest {
@@ -151,25 +129,11 @@ fn calls(hot: &mut Hot, path: &str, rounds: usize) -> Result<Vec<Call>, Box<dyn 
     (0..rounds).map(call).collect()
 }
 
-fn open(folder: PathBuf) -> Result<Engine, Box<dyn Error>> {
-    let options = Options {
-        path: Some(folder),
-        name: "hot".to_owned(),
-        language: "english".to_owned(),
-        durability: Durability::Normal,
-        cache_mb: 1024,
-        busy_timeout: Duration::from_secs(30),
-        readonly: false,
-        entropy: [7; 32],
-    };
-    Ok(Engine::open(options, &|| false)?)
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let (path, rounds, rows) =
         (argument("path", String::from("recall")), argument("rounds", 20), argument("rows", 500));
     let file = PathBuf::from(argument("dir", String::from("."))).join("hot.db");
-    let mut hot = Hot { engine: open(file.clone())?, numbers: Numbers::new(3), rows };
+    let mut hot = Hot { engine: open(file.clone(), Durability::Normal)?, numbers: Numbers::new(3), rows };
     let model = BoundModel { name: "hot".to_owned(), dimension: DIMENSION, probe: None };
     hot.engine.bind_models(&[model], &|| false)?;
     let turns: Vec<NewMemory> = (0..rows).map(|row| hot.turn(row)).collect();
@@ -177,7 +141,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let calls = calls(&mut hot, &path, rounds)?;
     if path == "load" {
         for call in &calls {
-            hot.engine = open(file.clone())?;
+            hot.engine = open(file.clone(), Durability::Normal)?;
             measured(&hot, call)?;
         }
         return Ok(());

@@ -65,14 +65,16 @@ class _Helper:
     """One thread with an event loop that runs for as long as the process, started when first needed."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="retentive-agents", daemon=True).start()
+                loop = asyncio.new_event_loop()
+                threading.Thread(target=loop.run_forever, name="retentive-agents", daemon=True).start()
+                # Only now may it be found: a signal handler that comes in between waits for one that runs.
+                self._loop = loop
             return self._loop
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,8 @@ class CompositeMemory(Memory):
         found: dict[tuple[str, str], Message] = {}
         for memory, answer in zip(self._memories, answers, strict=True):
             if isinstance(answer, Exception):
-                logger.warning("the memory %r failed to recall and is left out", memory.name, exc_info=answer)
+                # Not its message or its trace: they may quote what was asked, and a log has no texts.
+                logger.warning("the memory %r failed to recall (%s) and is left out", memory.name, _kind(answer))
             elif isinstance(answer, BaseException):
                 raise answer
             else:
@@ -147,6 +149,15 @@ class CompositeMemory(Memory):
         for memory in self._memories:
             leaves += memory._leaves() if type(memory) is CompositeMemory else [memory]  # noqa: SLF001 - of this class
         return list({id(memory): memory for memory in leaves}.values())
+
+
+def _kind(error: Exception) -> str:
+    """Return the class of an error and where it was raised: file, line and function."""
+    places = [
+        f" in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    return type(error).__qualname__ + "".join(places[-1:])
 
 
 def _members(memories: object) -> tuple[Memory, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from retentive.agents._message import Message
 
 DEFAULT_THREAD = "default"
+"""The thread of a message where none is named."""
 
 
 class Memory(ABC):

@@ -84,6 +84,17 @@ class Message:
         return cls(Role.TOOL, content, metadata)
 
 
+def checked_message(message: object) -> Message:
+    """Return a message.
+
+    Raises:
+        InvalidInputError: it is something else.
+    """
+    if not isinstance(message, Message):
+        raise InvalidInputError(f"message is {_validate.shown(message)}, expected a Message; pass Message.user(...)")
+    return message
+
+
 def checked_messages(messages: object) -> tuple[Message, ...]:
     """Return one message or many as a tuple.
 

@@ -10,10 +10,10 @@ from retentive._constants import FACT, K_KIND, K_ROLE, PINNED
 from retentive._errors import ConfigurationError
 from retentive.agents import _blocking
 from retentive.agents._memory import DEFAULT_THREAD, checked_thread
-from retentive.agents._message import Role
+from retentive.agents._message import Role, checked_message
 from retentive.agents._off_loop import off_loop
 from retentive.agents._stored import StoredMemory, check_metadata, checked_collection, message_of, stored_metadata
-from retentive.embedders import resolve
+from retentive.embedders._resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,8 +85,12 @@ class VectorMemory(StoredMemory):
         return self._store_roles
 
     def keeps(self, message: Message) -> bool:
-        """Return whether a message is of a role that is stored."""
-        return message.role in self._store_roles
+        """Return whether a message is of a role that is stored.
+
+        Raises:
+            InvalidInputError: it is no `Message`.
+        """
+        return checked_message(message).role in self._store_roles
 
     async def aremember(self, fact: str, thread_id: str | None = DEFAULT_THREAD, **metadata: Any) -> str:
         """Store a fact: it is recalled like a message, with the role `system`, and is no turn of the conversation.

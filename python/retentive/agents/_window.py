@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._collection import Collection
-from retentive.agents._message import Role
+from retentive.agents._message import Role, checked_message
 from retentive.agents._off_loop import off_loop
 from retentive.agents._stored import StoredMemory, checked_collection, message_of
 
@@ -50,8 +50,13 @@ class WindowMemory(StoredMemory):
         """How many turns a thread's window has."""
         return self._window
 
-    def keeps(self, message: Message) -> bool:  # noqa: ARG002 - of every role
-        """Return True: a window has all roles."""
+    def keeps(self, message: Message) -> bool:
+        """Return True: a window has all roles.
+
+        Raises:
+            InvalidInputError: it is no `Message`.
+        """
+        checked_message(message)
         return True
 
     def describe(self) -> dict[str, Any]:

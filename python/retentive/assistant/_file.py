@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from retentive import _times, _validate
 from retentive._errors import InvalidInputError, RetentiveError
+from retentive._export import infile
+from retentive._lock import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +89,7 @@ def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
     temporary = path.with_name(f"{beginning}{os.urandom(6).hex()}.tmp")
     try:
         with _opened(temporary, path) as file:
-            _lock(file)
+            lock(file)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -102,27 +104,12 @@ def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
     _sync_folder(path.parent)
 
 
-def _lock(file: IO[str] | IO[bytes]) -> bool:
-    """Hold the file until it is closed: nobody else removes it as what a killed process left. False: somebody does."""
-    try:
-        import fcntl
-    except ImportError:  # Windows, where an open file cannot be removed
-        return True
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return os.name == "nt"
-    return True
-
-
 def _remove_dead(folder: Path, beginning: str) -> None:
     """Remove what killed processes left of a session's file: it may hold what was forgotten since."""
     for left in folder.iterdir() if folder.is_dir() else ():
         if left.name.startswith(beginning) and left.name.endswith(".tmp"):
             with suppress(FileNotFoundError, PermissionError), left.open("rb") as file:
-                if _lock(file):
+                if lock(file):
                     left.unlink()
 
 
@@ -155,7 +142,10 @@ def read(path: Path) -> list[Entry]:
 
 
 def _text(path: Path) -> str:
-    content = path.read_bytes()
+    try:
+        content = infile(path).read_bytes()
+    except InvalidInputError as error:  # a device may give bytes without end
+        raise SessionFileError(f"{error}; nothing was changed", path=str(path)) from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

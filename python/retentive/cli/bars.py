@@ -24,7 +24,7 @@ _NOT_SIGNALS = {"relevance", "relevance_norm", "recency", "feedback"}
 
 
 class Part(NamedTuple):
-    """What one thing adds; `depth` 0 adds up to the score, 1 to the relevance, 2 to the signal above."""
+    """What one thing adds; `depth` 0 adds up to the score, 1 is what the line above was made of."""
 
     name: str
     value: float
@@ -32,23 +32,28 @@ class Part(NamedTuple):
 
 
 def parts(scoring: Mapping[str, float], settings: ConversationMemory) -> Iterator[Part]:
-    """Yield relevance with its signals, strongest first, then recency and feedback as they count in the score.
+    """Yield what adds up to the score, under the names of `_vx_scoring`, each with what it was made of.
 
-    A signal that says nothing is left out. A search has no recency and no feedback.
+    Of `recall`: relevance over the pool with its signals, strongest first, and recency and feedback times what they
+    weigh. Of `search`: its signals. A signal that says nothing is left out.
     """
-    # Signals add up to `relevance`; what counts is `relevance_norm`, its place between the least and the best found.
-    yield Part("relevance", scoring.get("relevance_norm", scoring.get("relevance") or 0.0), 0)
-    signals = {name: value for name, value in scoring.items() if name not in _NOT_SIGNALS and value}
-    own = {name for name in signals if not name.startswith("dense_")}
-    for name in sorted(own, key=lambda name: -abs(signals[name])):
-        yield Part(name, signals[name], 1)
+    if "relevance_norm" not in scoring:
+        yield from _signals(scoring, 0)
+        return
+    yield Part("relevance_norm", scoring["relevance_norm"], 0)
+    yield from _signals(scoring, 1)
+    yield Part(f"recency * {settings.recency_weight:g}", settings.recency_weight * scoring["recency"], 0)
+    points = max(-_MOST_FEEDBACK, min(scoring["feedback"], _MOST_FEEDBACK))
+    yield Part(f"feedback * {settings.feedback_weight:g}", settings.feedback_weight * points, 0)
+
+
+def _signals(scoring: Mapping[str, float], depth: int) -> Iterator[Part]:
+    said = {name: value for name, value in scoring.items() if name not in _NOT_SIGNALS and value}
+    own = {name for name in said if not name.startswith("dense_")}
+    for name in sorted(own, key=lambda name: -abs(said[name])):
+        yield Part(name, said[name], depth)
         if name == "dense":
-            yield from (Part(half, signals[half], 2) for half in sorted(signals.keys() - own))
-    if "recency" in scoring:
-        yield Part("recency", settings.recency_weight * scoring["recency"], 0)
-    if "feedback" in scoring:
-        points = max(-_MOST_FEEDBACK, min(scoring["feedback"], _MOST_FEEDBACK))
-        yield Part("feedback", settings.feedback_weight * points, 0)
+            yield from (Part(half, said[half], depth + 1) for half in sorted(said.keys() - own))
 
 
 def bars(result: Result, settings: ConversationMemory, out: Console, indent: int) -> Iterator[Text]:
@@ -56,9 +61,11 @@ def bars(result: Result, settings: ConversationMemory, out: Console, indent: int
     scoring = result.metadata.get(words.K_SCORING)
     if not scoring:
         return
-    room = max(out.width - indent - _NAMES - 8, 4) if out.is_terminal else WIDTH * 2
-    for name, value, depth in parts(scoring, settings):
-        line = Text(" " * indent).append(f"{'  ' * depth + name:<{_NAMES}}{value:6.3f}")
+    drawn = [("  " * part.depth + part.name, part) for part in parts(scoring, settings)]
+    names = max([_NAMES, *(len(name) + 1 for name, _ in drawn)])
+    room = max(out.width - indent - names - 8, 4) if out.is_terminal else WIDTH * 2
+    for name, (_, value, depth) in drawn:
+        line = Text(" " * indent).append(f"{name:<{names}}{value:6.3f}")
         if bar := _bar(min(abs(value) * WIDTH, room), out.encoding):
             line.append(" ").append(bar, style="red" if value < 0 else "green" if depth else "cyan")
         yield line

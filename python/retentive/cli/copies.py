@@ -13,9 +13,10 @@ import typer
 
 from retentive import importers
 from retentive._errors import InvalidInputError
+from retentive._terminal import shown_in_line
 from retentive.cli import options, pipes, place
 from retentive.cli.progress import bar, waiting
-from retentive.cli.terminal import USAGE, console, fail, print_json, shown_in_line
+from retentive.cli.terminal import USAGE, console, fail, print_json
 from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from retentive import _clock, _times
 from retentive._constants import ANY, K_KIND, K_SUPERSEDED_BY, K_TS, User
 from retentive.cli import options, place, records
 from retentive.cli.listing import print_results
+from retentive.cli.superseded import superseded
 from retentive.cli.terminal import USAGE, console, fail, print_json, say
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from retentive._results import Result, Results
 
 SHOWN = 5
-MOST_READ = 1_000
-NO_WORDS = "?"
 _PLURALS = {"turn": "turns", "fact": "facts", "document": "documents"}
 
 
@@ -68,32 +67,13 @@ class Selection(NamedTuple):
             for kind in dict.fromkeys(self.kinds)
         }
         newest = [] if self.superseded else list(self._current(collection, conditions))
-        newest += self._superseded(collection, conditions)
+        newest += superseded(collection, conditions, self.kinds, self.session, self.user)[:SHOWN]
         newest.sort(key=lambda result: result.timestamp, reverse=True)  # those of one time stay newest first
         return Found({kind: count for kind, count in counts.items() if count}, newest[:SHOWN])
 
     def _current(self, collection: Collection, conditions: dict[str, Any]) -> Results:
         chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}}
         return collection.search(limit=SHOWN, filter=chosen, session=self.session, user=self.user)
-
-    def _superseded(self, collection: Collection, conditions: dict[str, Any]) -> Sequence[Result]:
-        """Return the newest that were superseded, which `search` does not find: recalled by nothing but their age."""
-        chosen = {**conditions, K_KIND: {"$in": list(self.kinds)}, K_SUPERSEDED_BY: {"$exists": True}}
-        count = collection.count(chosen, session=self.session, user=self.user)
-        if not count:
-            return []
-        found = collection.recall(
-            NO_WORDS,
-            self.session,
-            min(count, MOST_READ),
-            kinds=self.kinds,
-            include_superseded=True,
-            mode="lexical",
-            user=self.user,
-            filter=chosen,
-            min_relevance=None,
-        )
-        return sorted(found, key=lambda result: result.timestamp, reverse=True)[:SHOWN]
 
 
 class Found(NamedTuple):
@@ -154,9 +134,10 @@ def forget(
             _show(found, asked=not dry_run, as_json=as_json and dry_run)
         if dry_run:
             raise typer.Exit(0 if found.total else 1)
-        if found.total and not yes:
+        if not yes and found.total:
             _ask(found)
-        _forget(collection, selection, everything=everything, as_json=as_json)
+        forgotten = _forget(collection, selection, everything=everything) if yes or found.total else 0
+        _report(collection, forgotten, as_json=as_json)
 
 
 def _show(found: Found, *, asked: bool, as_json: bool) -> None:
@@ -168,7 +149,7 @@ def _show(found: Found, *, asked: bool, as_json: bool) -> None:
         more = ", among them:" if found.total > len(found.newest) > 0 else ":"
         console(stderr=asked).print(f"would forget {found}{more}")
         print_results(found.newest, counted=True, stderr=asked)
-    else:
+    elif not asked:  # else it is said of what was forgotten
         say("nothing to forget")
 
 
@@ -185,8 +166,8 @@ def _ask(found: Found) -> None:
         fail("nothing was forgotten")
 
 
-def _forget(collection: Collection, selection: Selection, *, everything: bool, as_json: bool) -> None:
-    forgotten = collection.forget(
+def _forget(collection: Collection, selection: Selection, *, everything: bool) -> int:
+    return collection.forget(
         selection.session,
         selection.kinds,
         selection.before,
@@ -195,6 +176,9 @@ def _forget(collection: Collection, selection: Selection, *, everything: bool, a
         user=selection.user,
         all=everything,
     )
+
+
+def _report(collection: Collection, forgotten: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": forgotten})
     elif forgotten:

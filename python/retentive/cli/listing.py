@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from retentive import _constants as words
+from retentive._terminal import shown, shown_in_line
 from retentive.cli.bars import bars
-from retentive.cli.terminal import console, shown, shown_in_line
+from retentive.cli.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

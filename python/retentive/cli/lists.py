@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retentive._constants import ANY
+from retentive import _validate
+from retentive._constants import ANY, K_KIND, K_SESSION, TURN
 from retentive.cli import options, place, records
 from retentive.cli.listing import print_heading, print_results
+from retentive.cli.superseded import superseded
 from retentive.cli.terminal import fail, print_json
 
 if TYPE_CHECKING:
@@ -23,25 +25,43 @@ def turns(
     user: options.UserOption = None,
     any_user: options.AnyUser = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", help="Only the last N of each session.")
+        int | None,
+        typer.Option("--limit", "-n", metavar="N", help="Only the last N of each session."),
     ] = None,
     db: options.Db = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show what was said, in order: one session, or each."""
+    """Show what was said, in order: one session, or each, and then what has none."""
     owner = options.owner(user, any_user)
+    _validate.integer_or_none("limit", limit)
     with place.opened(db) as collection:
         owners = [None, *collection.users()] if owner is ANY else [user]
         found = False
         for whose in owners:
-            for thread in [session] if session is not None else collection.sessions(whose):
-                said = collection.turns(thread, limit, user=whose)
+            for thread in [session] if session is not None else [*collection.sessions(whose), None]:
+                if thread is None:
+                    said = _without_session(collection, limit, whose)
+                else:
+                    said = collection.turns(thread, limit, user=whose)
                 if said and session is None and not as_json:
-                    print_heading(f"session {thread}" + (f" of user {whose}" if whose else ""))
+                    heading = "without a session" if thread is None else f"session {thread}"
+                    print_heading(heading + (f" of user {whose}" if whose else ""))
                 _print(said, as_json=as_json)
                 found = found or bool(said)
         if not found:
             fail(f"no turns{_of(session, user)}{_others(collection, owner)}")
+
+
+def _without_session(collection: Collection, limit: int | None, user: str | None) -> list[Result]:
+    """Return turns without a session, in order; those that were superseded too, as `Collection.turns` does."""
+    alone = {K_SESSION: {"$exists": False}}
+    turn = {**alone, K_KIND: TURN}
+    current: Iterable[Result] = ()
+    if count := collection.count(turn, user=user):
+        current = collection.search(limit=count, filter=turn, user=user)
+    said = [*reversed(list(current)), *reversed(superseded(collection, alone, [TURN], None, user))]
+    said.sort(key=lambda result: (result.turn or 0, result.timestamp))
+    return said if limit is None else said[max(len(said) - limit, 0) :]
 
 
 def facts(

@@ -9,9 +9,10 @@ import typer
 from retentive import _clock
 from retentive._collection import Collection
 from retentive._remember import new_memory
+from retentive._terminal import shown_in_line
 from retentive.cli import options, place
 from retentive.cli.progress import bar
-from retentive.cli.terminal import USAGE, console, fail, print_json, say, shown_in_line, standard_input
+from retentive.cli.terminal import USAGE, console, fail, print_json, say, standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def remember(
         "id": id,
     }
     text = standard_input(text, "text")
-    texts = [line for line in text.splitlines() if line.strip()] if lines else [text]
+    texts = [line.removesuffix("\r") for line in text.split("\n") if line.strip()] if lines else [text]
     if not "".join(texts).strip():
         fail("the text is blank, expected something to remember", USAGE)
     _check(fields, texts[0])

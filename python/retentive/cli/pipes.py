@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from retentive._errors import InvalidInputError, VersionError
 from retentive.cli.terminal import fail
 from retentive.cli.wording import in_options
+from retentive.importers._source import keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +47,7 @@ def readable(file: str) -> Iterator[Path]:
 
 
 def _is_pipe(path: Path) -> bool:
-    mode = path.stat().st_mode
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return stat.S_ISFIFO(path.stat().st_mode)  # devices and sockets are refused by whoever reads them
 
 
 @contextmanager
@@ -66,10 +66,10 @@ def _copy(file: str) -> Iterator[Path]:
 
 def _fill(whole: IO[bytes], file: str) -> None:
     if file == "-":
-        shutil.copyfileobj(sys.stdin.buffer, whole)
+        keep(sys.stdin.buffer, whole, "standard input")
     else:
         with Path(file).open("rb") as pipe:
-            shutil.copyfileobj(pipe, whole)
+            keep(pipe, whole, file)
     whole.flush()
 
 

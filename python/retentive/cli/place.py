@@ -62,9 +62,17 @@ def existing(db: str | None) -> Place:
         fail(f"there is no collection at {file}; `retentive remember` makes one")
     if not file.is_file():
         fail(f"{file} is not a file, expected a collection")
-    if file.stat().st_size == 0:
-        fail(f"{file} is empty, expected a collection")
+    if not _is_begun(file):
+        fail(
+            f"{file} is empty, expected a collection; `retentive remember` begins one in it. If it had memories, put a "
+            "backup in its place"
+        )
     return found
+
+
+def _is_begun(file: Path) -> bool:
+    """Whether something is there; a file of no bytes is left by a collection that could not be made."""
+    return file.exists() and not (file.is_file() and file.stat().st_size == 0)
 
 
 def opened(db: str | None) -> Collection:
@@ -87,7 +95,7 @@ def opened_to_embed(db: str | None, embedder: str | None) -> Collection:
 def opened_or_made(db: str | None, embedder: str | None) -> Collection:
     """Open a collection, or make one and say so."""
     found = place(db)
-    if found.file.exists():
+    if _is_begun(found.file):
         return opened_to_embed(db, embedder)
     collection = Collection(found.name, path=found.folder, embedder=embedder_of(embedder))
     say(f"made {found.file}")
@@ -98,7 +106,7 @@ def opened_or_made(db: str | None, embedder: str | None) -> Collection:
 def filled(db: str | None, embedder: str | None) -> Iterator[Collection]:
     """Open or make a collection for an import; one that was made is taken away again where nothing came into it."""
     found = place(db)
-    if found.file.exists():
+    if _is_begun(found.file):
         with opened_to_embed(db, embedder) as collection:
             yield collection
         return
@@ -106,7 +114,7 @@ def filled(db: str | None, embedder: str | None) -> Iterator[Collection]:
         with Collection(found.name, path=found.folder, embedder=embedder_of(embedder)) as collection:
             yield collection
     except BaseException:
-        if not _removed(found):
+        if _is_begun(found.file) and not _removed(found):
             say(f"made {found.file}")
         raise
     say(f"made {found.file}")
@@ -114,8 +122,6 @@ def filled(db: str | None, embedder: str | None) -> Iterator[Collection]:
 
 def _removed(found: Place) -> bool:
     """Remove a collection that is empty and that nobody else has open; whether it is gone."""
-    if not found.file.exists():
-        return True
     try:
         with Collection(found.name, path=found.folder) as collection:
             empty = collection.stats()["count"] == 0
@@ -135,7 +141,7 @@ def embedder_of(spec: str | None) -> str | Embedder | EmbedderPair:
     from retentive.evaluate.embedder import embedder_or_pair_for
 
     try:
-        return embedder_or_pair_for(spec)
+        return embedder_or_pair_for(spec, token_vectors=False)
     except (ValueError, ConfigurationError) as error:
         fail(f"--embedder: {error}", USAGE)
 

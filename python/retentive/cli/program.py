@@ -11,17 +11,9 @@ from typer.core import TyperGroup
 
 from retentive._core import __version__
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError, RetentiveError
+from retentive._terminal import INTERRUPTED, PIPE_CLOSED, discard_output, prepare_streams
 from retentive.cli import chat, copies, erasure, lists, memories, questions, upkeep
-from retentive.cli.terminal import (
-    INTERRUPTED,
-    NOTHING,
-    PIPE_CLOSED,
-    USAGE,
-    discard_output,
-    fail,
-    prepare_streams,
-    say,
-)
+from retentive.cli.terminal import NOTHING, USAGE, fail, say
 from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -94,6 +86,7 @@ def _usage(error: Exception) -> int:
         sys.stdout.write(f"{context.get_help() if context else error}\n")
         return USAGE
     sentence = getattr(error, "format_message", error.__str__)().strip().rstrip(".")
+    sentence = sentence.replace(". Choose from:\n\t", ", choose from ").replace(",\n\t", ", ")
     say(f"retentive: {sentence[:1].lower()}{sentence[1:]} ({command} --help)")
     return USAGE
 

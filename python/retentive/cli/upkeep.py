@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from retentive._terminal import shown_in_line
 from retentive.cli import options, place
 from retentive.cli.progress import waiting
-from retentive.cli.terminal import NOTHING, console, print_json, shown_in_line
+from retentive.cli.terminal import NOTHING, console, print_json
 
 
 def stats(db: options.Db = None, as_json: options.Json = False) -> None:
@@ -80,6 +81,10 @@ def repair(
 
 def evaluate(context: typer.Context) -> None:
     """Measure how much of the evidence is found."""
-    from retentive.evaluate.__main__ import main
+    from retentive.evaluate.__main__ import main_or_interrupted
 
-    raise typer.Exit(main(context.args, prog="retentive evaluate"))
+    try:
+        code = main_or_interrupted(context.args, prog="retentive evaluate")
+    except SystemExit as ended:  # argparse's; what it wrote is not out yet
+        code = ended.code if isinstance(ended.code, int) else NOTHING
+    raise typer.Exit(code)

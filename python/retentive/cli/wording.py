@@ -18,6 +18,8 @@ _PHRASES = {
 }
 _OPTIONS = {
     "session": "--session",
+    "collection": "--collection",
+    "into": "--into",
     "user": "--user",
     "role": "--role",
     "limit": "--limit",
@@ -27,12 +29,21 @@ _OPTIONS = {
     "ttl_days": "--ttl-days",
     "older_than": "--older-than",
     "as_of": "--as-of",
+    "recent_turns": "--recent",
+    "kind": "--kind",
+    "key": "--key",
+    "metadata": "--metadata",
+    "filter": "--filter",
+    "correction": "--correction",
+    "name": "--name",
+    "language": "--language",
 }
-_ARGUMENT = re.compile(rf"({'|'.join(_OPTIONS)})(?= is )")
+_ARGUMENT = re.compile(rf"({'|'.join(_OPTIONS)}|ids\[\d+\])(?= (?:is|has) )")
 
 
 def in_options(sentence: str) -> str:
     """Return a sentence with options in place of Python's arguments and calls, where they are known."""
     for python, option in _PHRASES.items():
         sentence = sentence.replace(python, option)
-    return _ARGUMENT.sub(lambda found: _OPTIONS[found[0]], sentence) if _ARGUMENT.match(sentence) else sentence
+    argument = _ARGUMENT.match(sentence)
+    return sentence if argument is None else _OPTIONS.get(argument[0], "--id") + sentence[argument.end() :]

@@ -4,18 +4,10 @@ Nothing heavy is imported before an embedder is used: no numpy, no tokenizers, n
 """
 
 from retentive.embedders._callable import CallableEmbedder
-from retentive.embedders._check import (
-    check_vectors,
-    checked_documents,
-    checked_parts,
-    checked_query,
-    checked_query_terms,
-)
 from retentive.embedders._hash import HashEmbedder
 from retentive.embedders._onnx import OnnxEmbedder
-from retentive.embedders._pair import EmbedderPair, dense_weight_of, models_of
+from retentive.embedders._pair import EmbedderPair
 from retentive.embedders._protocol import AsyncEmbedder, Embedder
-from retentive.embedders._resolve import only, resolve
 from retentive.embedders._static import StaticEmbedder
 
 __all__ = [
@@ -26,13 +18,4 @@ __all__ = [
     "HashEmbedder",
     "OnnxEmbedder",
     "StaticEmbedder",
-    "check_vectors",
-    "checked_documents",
-    "checked_parts",
-    "checked_query",
-    "checked_query_terms",
-    "dense_weight_of",
-    "models_of",
-    "only",
-    "resolve",
 ]

@@ -119,7 +119,8 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
         raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected shape {expected}")
     with np.errstate(over="ignore", invalid="ignore"):
         checked = np.array(array, dtype=np.float32, order="C")
-        squares = float(np.dot(checked, checked)) if count is None else math.nan
+        numbers = checked.reshape(-1)
+        squares = float(np.dot(numbers, numbers)) if count in (None, 1) else math.nan  # of one vector
     if 0.0 < squares < math.inf:
         return checked  # none of its numbers is infinite or NaN, and one is not 0
     rows = checked.reshape(-1, dimension)

@@ -207,11 +207,11 @@ class PerProcess:
 
 class _Loading:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal handler that embeds while this thread loads, loads for itself
 
     def renew(self) -> None:
         """In a forked child, the thread that held the lock does not exist."""
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
 
 _LOADING = _Loading()

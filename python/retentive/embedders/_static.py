@@ -200,7 +200,7 @@ class _SharedModel:
     """The model, loaded at first use, by one thread, once a process."""
 
     def __init__(self) -> None:
-        self._loading = threading.Lock()
+        self._loading = threading.RLock()  # a signal handler that embeds while this thread loads, loads for itself
         self._loaded: _Model | None = None
 
     def get(self) -> _Model:
@@ -212,7 +212,7 @@ class _SharedModel:
 
     def renew_lock(self) -> None:
         """In a forked child, the thread that held the lock does not exist."""
-        self._loading = threading.Lock()
+        self._loading = threading.RLock()
 
 
 _SHARED = _SharedModel()

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from retentive._core import validate_signals
 from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._terminal import INTERRUPTED, complain, run, shown
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
 from retentive.evaluate.measure import measure_runs
 from retentive.evaluate.options import PROGRAM, UsageError, check, parser
-from retentive.evaluate.peers import Peer, environments_in, measure_peer
+from retentive.evaluate.peers import Peer, measure_peer
+from retentive.evaluate.peers.environments import environments_in
 from retentive.evaluate.plan import RECENCY, plan, signal_names
 from retentive.evaluate.plot import svg
 from retentive.evaluate.progress import Progress
@@ -36,21 +38,26 @@ LOADERS = {"locomo": locomo.load, "longmemeval": longmemeval.load}
 
 PEER_FAILED = 1
 USAGE_ERROR = 2
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None, *, prog: str = PROGRAM) -> int:
     """Run the command line; returns its exit code."""
+    try:
+        return main_or_interrupted(arguments, prog=prog)
+    except KeyboardInterrupt:
+        complain(f"{prog}: interrupted")
+        return INTERRUPTED
+
+
+def main_or_interrupted(arguments: Sequence[str] | None, *, prog: str) -> int:
+    """Run the command line; returns its exit code. Ctrl-C is the caller's."""
     wanted = parser(sorted(LOADERS), prog)
     options = wanted.parse_args(arguments)
     try:
         return _run(options)
     except (DataError, UsageError, ConfigurationError) as error:  # the last of a model that is loaded at first use
-        print(f"{wanted.prog}: {error}", file=sys.stderr)
+        complain(f"{wanted.prog}: {error}")
         return USAGE_ERROR
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -115,7 +122,7 @@ def _peers(options: argparse.Namespace, dataset: Dataset, bases: Sequence[Measur
     with environments_in(options.peer_cache) as folder:
         for name in dict.fromkeys(options.peer):
             for base in bases:
-                print(f"asking {name} with the vectors of {base.run.name}", file=sys.stderr)
+                complain(f"asking {name} with the vectors of {base.run.name}")
                 peers.append(measure_peer(name, dataset, base, options.top, options.budget, folder))
     return peers
 
@@ -135,10 +142,10 @@ def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             failures.append(f"cannot write {path}: {error.strerror}")
-    print(tables)  # last: whoever reads them may have gone
+    print(shown(tables))  # last: whoever reads them may have gone
     if failures:
         raise UsageError("; ".join(failures))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main, PROGRAM))

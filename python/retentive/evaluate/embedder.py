@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive._errors import ConfigurationError
-from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder, resolve
+from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.embedders._known import KNOWN
+from retentive.embedders._resolve import resolve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,41 +17,48 @@ if TYPE_CHECKING:
 
     from retentive.embedders import Embedder, EmbedderPair
 
-ACCEPTED = (
-    "static, hash, hash:DIMENSION, the folder of an ONNX model, the name of a known one "
-    f"({', '.join(KNOWN)}), a file of token vectors (.npz with `q` and `scale`) with --tokenizer, or two of these: A+B"
-)
+_MODELS = f"static, hash, hash:DIMENSION, the folder of an ONNX model, the name of a known one ({', '.join(KNOWN)})"
+ACCEPTED = f"{_MODELS}, a file of token vectors (.npz with `q` and `scale`) with --tokenizer, or two of these: A+B"
+_WITHOUT_TOKEN_VECTORS = f"{_MODELS}, or two of these: A+B"
 
 _HASH = re.compile(r"hash(?::(\d{1,5}))?")
 
 
-def embedder_or_pair_for(spec: str, tokenizer: Path | None = None) -> Embedder | EmbedderPair:
+def embedder_or_pair_for(
+    spec: str, tokenizer: Path | None = None, *, token_vectors: bool = True
+) -> Embedder | EmbedderPair:
     """Return the embedder that a command line names, or the two of `A+B`.
+
+    Args:
+        spec: as in `embedder_for`, or two joined with `+`.
+        tokenizer: as in `embedder_for`.
+        token_vectors: whether files of token vectors are accepted: where there is an option for their tokenizer.
 
     Raises:
         ValueError: it names none, more than two, or one twice.
     """
     names = [spec] if Path(spec).exists() else spec.split("+")
     try:
-        return resolve([embedder_for(name.strip(), tokenizer) for name in names])
+        return resolve([embedder_for(name.strip(), tokenizer, token_vectors=token_vectors) for name in names])
     except ConfigurationError as error:
         raise ValueError(f"{spec!r}: {error}") from error
 
 
-def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
+def embedder_for(spec: str, tokenizer: Path | None = None, *, token_vectors: bool = True) -> Embedder:
     """Return the embedder that a command line names.
 
     Args:
         spec: `static`, `hash`, `hash:64`, a folder with `model.onnx`, a known model in the cache of huggingface_hub, or
             the path of an `.npz` file of token vectors.
         tokenizer: the tokenizer's JSON file that such a file needs.
+        token_vectors: whether such files are accepted.
 
     Raises:
         ValueError: it names none; the message says what is accepted.
     """
     if spec == "static":
         return StaticEmbedder()
-    if spec.endswith(".npz"):
+    if token_vectors and spec.endswith(".npz"):
         if tokenizer is None:
             raise ValueError("token vectors need the tokenizer they belong to: --tokenizer FILE")
         return TokenVectors(Path(spec), tokenizer)
@@ -61,7 +69,8 @@ def embedder_for(spec: str, tokenizer: Path | None = None) -> Embedder:
             return OnnxEmbedder(spec)
     except ConfigurationError as error:
         raise ValueError(str(error)) from error
-    raise ValueError(f"there is no embedder {spec!r}, expected {ACCEPTED}")
+    accepted = ACCEPTED if token_vectors else _WITHOUT_TOKEN_VECTORS
+    raise ValueError(f"there is no embedder {spec!r}, expected {accepted}")
 
 
 class TokenVectors:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import retentive
-from retentive.embedders import models_of
+from retentive.embedders._pair import models_of
 from retentive.evaluate import protocol
 from retentive.evaluate.recorded import Recorded, recorded
 from retentive.evaluate.ways import SESSION, Answer, Way, ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from retentive._terminal import Arguments
 from retentive.evaluate.embedder import ACCEPTED
 from retentive.evaluate.peers import REQUIREMENTS
 
@@ -17,7 +18,7 @@ class UsageError(ValueError):
 
 def parser(datasets: list[str], prog: str = PROGRAM) -> argparse.ArgumentParser:
     """Return the parser of `python -m retentive.evaluate`, or of `retentive evaluate`."""
-    made = argparse.ArgumentParser(
+    made = Arguments(
         prog=prog,
         description="How much of the labelled evidence and of the answer's words is in what memory hands back.",
     )

@@ -6,7 +6,7 @@ from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from retentive.embedders import models_of
+from retentive.embedders._pair import models_of
 from retentive.evaluate.bootstrap import COVERED, RESAMPLES, SEED, mean_of
 from retentive.evaluate.words import SHORT_ANSWER
 

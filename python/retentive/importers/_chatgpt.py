@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, content, instant, kept, placed, role_of, said, wanted
+from retentive.importers._message import Item, content, dated, instant, kept, placed, role_of, said, wanted
 from retentive.importers._source import Source, identifier, mapping, rows, word
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _TEXTS = ("text", "result")  # where a content that has no parts says something
 _NOT_SAID = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
@@ -21,7 +24,8 @@ def chatgpt(
 
     A conversation is a session, by its id. It is a tree, because answers can be asked for again and questions changed:
     what was last on the screen is taken. Ids are `conversation:message`, so that importing the same export twice is a
-    `ConflictError` and stores nothing twice. The metadata have the conversation's `title`, and the `model`.
+    `ConflictError` and stores nothing twice. The metadata have the conversation's `title`, and the `model`. A message
+    without a time has that of the one before it; before the first that has one, the conversation's.
 
     Args:
         source: the path of `conversations.json` from the archive, or what was loaded from it.
@@ -43,11 +47,26 @@ def _items(source: Source, user: str | None) -> Iterator[Item | None]:
         current = word(conversation.get("current_node"), f"{place}.current_node")
         named = (identifier(conversation.get(key), f"{place}.{key}") for key in ("conversation_id", "id"))
         session = next(filter(None, named), f"chatgpt-{index}")
-        for name, node in _thread(nodes, current, f"{place}.mapping"):
-            message = node.get("message")
-            if message is not None:
-                at = f"{place}.mapping[{name!r}].message"
-                yield _item(mapping(message, at), at, name, session, user, conversation.get("title"))
+        thread = _thread(nodes, current, f"{place}.mapping")
+        turns = _turns(thread, f"{place}.mapping", session, user, conversation.get("title"))
+        began, changed = (_time(conversation, key, place) for key in ("create_time", "update_time"))
+        yield from dated(dated(turns, began), changed)  # the latter where nothing else has a time
+
+
+def _turns(
+    thread: list[tuple[str, Mapping[str, Any]]], place: str, session: str, user: str | None, title: Any
+) -> Iterator[Item]:
+    for name, node in thread:
+        message = node.get("message")
+        if message is not None:
+            at = f"{place}[{name!r}].message"
+            found = _item(mapping(message, at), at, name, session, user, title)
+            if found is not None:
+                yield found
+
+
+def _time(found: Mapping[str, Any], key: str, place: str) -> datetime | str | None:
+    return None if found.get(key) is None else instant(found[key], f"{place}.{key}")
 
 
 def _thread(nodes: Mapping[str, Any], current: str | None, place: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -91,7 +110,7 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
         return None
     author = mapping(message.get("author") or {}, f"{place}.author")
     metadata = {"title": title, "model": about.get("model_slug") if about else None, "parts": others}
-    at, name = message.get("create_time"), author.get("name")
+    at, name = _time(message, "create_time", place), author.get("name")
     found = {
         "text": stored,
         "id": f"{session}:{identifier(message.get('id'), f'{place}.id') or node}",
@@ -100,6 +119,6 @@ def _item(message: Mapping[str, Any], place: str, node: str, session: str, user:
         "role": role_of(author.get("role"), {}, f"{place}.author.role"),
         "metadata": {key: value for key, value in metadata.items() if value},
         **({"name": name} if name else {}),
-        **({} if at is None else {"timestamp": instant(at, f"{place}.create_time")}),
+        **({} if at is None else {"timestamp": at}),
     }
     return placed(found, place)

@@ -11,7 +11,7 @@ from typing import Any
 
 from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError
-from retentive._export import file
+from retentive._export import infile
 from retentive._vectors import length
 from retentive.importers._json_text import JsonText
 from retentive.importers._source import Place, opened
@@ -35,7 +35,7 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
     Args:
         source: what `collection.get(include=[...])` returned, or the path of a file with that as JSON; a collection of
             `chromadb`; or the folder of a `PersistentClient`, which needs `chromadb` installed.
-        collection: the collection's name, for a folder.
+        collection: the collection's name, for a folder, which has many.
         vectors: take Chroma's vectors too. All of a collection are of one model: open ours with that embedder, or
             without one and search with vectors. False embeds the texts anew.
 
@@ -47,7 +47,7 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
     """
     _validate.boolean("vectors", vectors)
     if isinstance(source, str | os.PathLike) and collection is None and not Path(source).is_dir():
-        return _batches_of(file(source), vectors)
+        return _batches_of(infile(source), vectors)
     if isinstance(source, str | os.PathLike):
         source = _opened(source, collection)
     elif collection is not None:
@@ -57,9 +57,17 @@ def chroma(source: object, *, collection: str | None = None, vectors: bool = Fal
 
 def _opened(folder: str | os.PathLike[str], collection: str | None) -> Any:
     if collection is None:
-        raise InvalidInputError("collection is None, expected the name of one in the folder")
+        raise InvalidInputError(
+            f"collection is not given, expected the name of one in the folder {os.fspath(folder)}, as "
+            "list_collections() has them"
+        )
+    if not Path(folder).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
     if not Path(folder).is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
+        raise InvalidInputError(
+            f"collection is given, and {os.fspath(folder)} is a file: it has one collection; leave the name out, or "
+            "pass the folder of a PersistentClient"
+        )
     if not (Path(folder) / _DATABASE).is_file():  # chromadb would make one
         raise InvalidInputError(f"{os.fspath(folder)} has no {_DATABASE}, expected the folder of a PersistentClient")
     try:

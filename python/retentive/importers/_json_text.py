@@ -87,22 +87,27 @@ class JsonText:
         """Return the next value, whole."""
         self.peek()
         while True:
+            start = self._at
             try:
-                value, end = self._scan(self._text, self._at)
+                value, end = self._scan(self._text, start)
             except json.JSONDecodeError as error:
-                far = error.pos + _CUT_OFF < len(self._text) and not error.msg.startswith(_UNTERMINATED)
-                if far or not self._fill():
+                if error.pos + _CUT_OFF < len(self._text) and not error.msg.startswith(_UNTERMINATED):
                     self._refuse(error.msg, error.pos)
+                if not self._fill():  # which lets go of what was passed
+                    self._refuse(error.msg, error.pos - start)
             except RecursionError as error:
-                raise InvalidInputError(
-                    f"{self._path}, line {self._line_at(self._at)}: it is nested too deeply"
-                ) from error
-            except ValueError as error:  # a number of too many digits
-                self._refuse(str(error), self._at)
+                line = self._line_at(start)
+                raise InvalidInputError(f"{self._path}, line {line}: it is nested too deeply") from error
+            except ValueError as error:  # a number of too many digits, or the first of those of one with a point
+                if not self._fill():
+                    self._refuse(str(error), 0)
             else:
                 # A number may go on behind what was read: "1" of "1.5", and "1" of "1." too.
-                if self._text[end : end + 1] in _ENDS or not self._fill():
+                if self._text[end : end + 1] in _ENDS:
                     self._at = end
+                    return value
+                if not self._fill():
+                    self._at = end - start
                     return value
 
     def skip(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from retentive import _clock, _times, _validate
@@ -24,10 +24,12 @@ def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
     Ids stay, so that importing twice is a `ConflictError`. `user_id` is the user, `run_id` the session, `role` who said
     it, `updated_at` (else `created_at`) the time; `agent_id`, `app_id`, `actor_id`, `categories` and `hash` join the
     metadata. A memory
-    with an `expiration_date` expires then; one that has expired is left out. No judge is asked.
+    with an `expiration_date` lasts until that day is over in UTC, as in mem0; one that has expired is left out. No
+    judge is asked.
 
     Args:
-        source: what `get_all` returned, with `results` or as a list; or the path of a file with it.
+        source: what `get_all` returned, with `results` or as a list; or the path of a file with it. It returns no more
+            than it is asked for: 20 in mem0 2, unless `top_k` says otherwise.
         user: whose the memories without a `user_id` are.
 
     Raises:
@@ -51,11 +53,10 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         raise InvalidInputError(f"{place} has no memory, expected what get_all() of mem0 returns")
     if not text.strip():
         raise InvalidInputError(f"{place}.memory is {_validate.shown(text)}, expected a text that says something")
-    changed = memory.get("updated_at") or memory.get("created_at")
-    at = datetime.fromtimestamp(_clock.now() / 1e6, UTC) if changed is None else instant(changed, f"{place}.updated_at")
-    days = _days_left(memory.get("expiration_date"), at, place)
-    if days is not None and days <= 0:
+    end = _end(memory.get("expiration_date"), f"{place}.expiration_date")
+    if end is not None and end <= _clock.now():
         return None
+    at, days = _span(memory, end, place)
     about = dict(mapping(memory.get("metadata") or {}, f"{place}.metadata"))
     about |= {key: memory[key] for key in _KEPT if memory.get(key) is not None}
     found = {
@@ -73,11 +74,28 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
     return placed(found, place)
 
 
-def _days_left(expires: object, at: datetime | str, place: str) -> float | None:
-    """Return how long after its time a memory expires; 0 where it has."""
-    if expires is None:
+def _span(memory: Mapping[str, Any], end: int | None, place: str) -> tuple[datetime | str, float | None]:
+    """Return the time of a memory, and after how many days it expires."""
+    now = _clock.now()
+    key = "updated_at" if memory.get("updated_at") else "created_at"
+    said = memory.get(key)
+    at: datetime | str = _times.to_datetime(now) if said is None else instant(said, f"{place}.{key}")
+    if end is None:
+        return at, None
+    begin = _times.instant(f"{place}.{key}", at)
+    if begin >= end:  # there only the end counts
+        at, begin = _times.to_datetime(now), now
+    return at, (end - begin) / _times.DAY_US
+
+
+def _end(expires: object, name: str) -> int | None:
+    """Return when a memory expires; a date lasts until the day is over, in UTC."""
+    if expires is None or expires == "":
         return None
-    end = _times.instant(f"{place}.expiration_date", instant(expires, f"{place}.expiration_date"))
-    if end <= _clock.now():
-        return 0
-    return (end - _times.instant(f"{place}.updated_at", at)) / _times.DAY_US
+    try:
+        day = date.fromisoformat(expires) if isinstance(expires, str) else None
+    except ValueError:  # a time, or nothing of the kind
+        day = None
+    if day is None:
+        return _times.instant(name, instant(expires, name))
+    return None if day == date.max else _times.instant(name, (day + timedelta(days=1)).isoformat())

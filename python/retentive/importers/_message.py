@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain, groupby
 from typing import Any
 
 from retentive import _json, _times, _validate
@@ -18,6 +19,7 @@ _TEXTS = ("text", "refusal", "thinking", "transcript")
 _TEXT_FIELDS = frozenset({"content", "refusal", "audio", "tool_calls", "function_call"})
 _TOOLS = ("function", "custom")
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
+_AHEAD = 100  # messages that are read before the first is given, looking for a time
 MILLISECONDS = 1e11  # a Unix time from here on is no longer one of seconds: they would be past the year 5138
 
 
@@ -61,7 +63,7 @@ def _part(part: object, name: str) -> str | None:
     return found
 
 
-def calls(message: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+def calls(message: Mapping[str, Any], place: str, field: str = "content") -> list[dict[str, Any]]:
     """Return the calls of tools that a message makes, each with `name` and `arguments`; of a content that was read."""
     made = _calls_of(message.get("tool_calls") or [], f"{place}.tool_calls")
     if message.get("function_call"):
@@ -70,7 +72,7 @@ def calls(message: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
     parts = [parts] if isinstance(parts, Mapping) else [] if parts is None or isinstance(parts, str) else parts
     for index, part in enumerate(parts):
         if isinstance(part, Mapping) and part.get("type") in _CALLS:
-            made.append(_call(part, f"{place}.content[{index}]"))
+            made.append(_call(part, f"{place}.{field}[{index}]"))
     return list({_call_key(call): call for call in made}.values())
 
 
@@ -114,19 +116,22 @@ def item(
     session: str,
     user: str | None,
     metadata: Mapping[str, Any] | None = None,
+    field: str = "content",
 ) -> Item | None:
     """Return a message as an item of `remember_many`; None where nothing was said.
+
+    `field` is what the program calls its content, for an error.
 
     Raises:
         InvalidInputError: it has nothing that could say something, or something of a wrong type.
     """
-    text, others = content(message.get("content"), f"{place}.content")
-    made = calls(message, place)
+    text, others = content(message.get("content"), f"{place}.{field}")
+    made = calls(message, place, field)
     if not text or text.isspace():
         text = _spoken(message, place) or text
     stored = said(text, others, made)
     if not stored and not _TEXT_FIELDS & message.keys():
-        raise InvalidInputError(f"{place} has no content, expected a text, a list of parts or null")
+        raise InvalidInputError(f"{place} has no {field}, expected a text, a list of parts or null")
     if not stored or stored.isspace():
         return None
     about = dict(metadata or {})
@@ -207,13 +212,37 @@ def wanted(roles: Collection[str] | None) -> frozenset[str] | None:
     """Return the roles to keep; None for all."""
     if roles is None:
         return None
-    if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
+    if isinstance(roles, str) or not isinstance(roles, Iterable):
+        raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
+    roles = list(roles)
+    if not all(isinstance(role, str) for role in roles):
         raise InvalidInputError(f"roles is {_validate.shown(roles)}, expected a list of roles, or None for all")
     return frozenset(roles)
 
 
 def kept(items: Iterator[Item | None], roles: frozenset[str] | None) -> Iterator[Item]:
-    """Yield what was said, by those roles."""
-    for found in items:
-        if found is not None and (roles is None or found["role"] in roles):
-            yield found
+    """Yield what was said, by those roles, with the times that the rest of a session tells."""
+    said_ones = (found for found in items if found is not None)
+    for _, turns in groupby(said_ones, key=lambda found: found["session"]):
+        for found in dated(turns):
+            if roles is None or found["role"] in roles:
+                yield found
+
+
+def dated(turns: Iterable[Item], began: datetime | str | None = None) -> Iterator[Item]:
+    """Yield the turns of a conversation; one without a time gets that of the one before it, or of the next.
+
+    Else it would be as of today, and older turns behind it. Of what is not known by the 100th turn there is no time.
+
+    Args:
+        turns: in their order; they are changed.
+        began: the time of those before the first that has one.
+    """
+    rest = iter(turns)
+    first: list[Item] = []
+    while began is None and len(first) < _AHEAD and (found := next(rest, None)) is not None:
+        first.append(found)
+        began = found.get("timestamp")
+    for found in chain(first, rest):
+        began = found.get("timestamp") if began is None else found.setdefault("timestamp", began)
+        yield found

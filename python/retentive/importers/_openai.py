@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, item, kept, role_of, wanted
+from retentive.importers._message import Item, dated, item, kept, role_of, wanted, when
 from retentive.importers._source import Source, identifier, mapping, rows, sequence, word
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ def openai_messages(
     the text of a message without one. A refusal, and what was said in an audio, are the text where there is no other.
     In a list of the Responses API, calls of functions and what they gave are such messages too; what was reasoned is
     left out. A message in which nothing was said (a content that is null or empty) is left out; one without a content
-    is of another form. A message may have a time: `timestamp`, `created_at`, `create_time` or `ts`, ISO 8601 or Unix
-    seconds or milliseconds.
+    is of another form. A message may have a time, as may a conversation: `timestamp`, `created_at`, `create_time` or
+    `ts`, ISO 8601 or Unix seconds or milliseconds. One without has that of the message before it; before the first
+    that has one, the conversation's, or that first one's where it is among 100. Where none has one, it is now.
 
     Args:
         source: a list of messages; a dict `{"messages": [...]}`, or many of them, one conversation each (a training
@@ -54,8 +55,9 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
         found = mapping(as_mapping(row), place)
         if _CONVERSATION in found and "role" not in found:
             own = identifier(found.get("id"), f"{place}.id") or f"{session}-{index}"
-            for number, message in enumerate(sequence(found[_CONVERSATION], f"{place}.messages")):
-                yield _item(message, f"{place}.messages[{number}]", own, user)
+            messages = enumerate(sequence(found[_CONVERSATION], f"{place}.messages"))
+            turns = (_item(message, f"{place}.messages[{number}]", own, user) for number, message in messages)
+            yield from dated(filter(None, turns), when(found, place))
         else:
             yield _item(found, place, session, user)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive.importers._message import Item, item, kept, role_of, wanted
+from retentive.importers._message import Item, dated, item, kept, role_of, wanted, when
 from retentive.importers._source import Source, identifier, mapping, rows, sequence, word
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def sharegpt(
 
     Each row is a conversation, `{"id": ..., "conversations": [{"from": "human", "value": "..."}, ...]}`, and a session:
     by its `id`, or `session-0`, `session-1` and so on. A `system` text of the row comes first. A row may be the list of
-    its turns; where the rows are turns, they are one session.
+    its turns; where the rows are turns, they are one session. Times are treated as in `openai_messages`.
 
     Args:
         source: the path of a file (JSON, or JSON Lines with one conversation a line), or what was loaded from it.
@@ -63,9 +64,11 @@ def _items(source: Source, session: str, user: str | None) -> Iterator[Item | No
             )
         own = identifier(found.get("id"), f"{place}.id") or f"{session}-{index}"
         system = word(found.get("system"), f"{place}.system")
+        turns = _turns(found[key], f"{place}.{key}", own, user)
         if system is not None:
-            yield item({"content": system}, f"{place}.system", role="system", session=own, user=user)
-        yield from _turns(found[key], f"{place}.{key}", own, user)
+            first = item({"content": system}, place, role="system", session=own, user=user, field="system")
+            turns = chain([first], turns)
+        yield from dated(filter(None, turns), when(found, place))
 
 
 def _turns(turns: object, place: str, session: str, user: str | None) -> Iterator[Item | None]:
@@ -79,4 +82,4 @@ def _item(turn: Mapping[str, Any], place: str, session: str, user: str | None) -
     key = next((key for key in _VALUES if key in turn), None)
     said = {} if key is None else {"content": turn[key]}
     role = role_of(speaker, ROLES, f"{place}.from")
-    return item({**turn, **said}, place, role=role, session=session, user=user)
+    return item({**turn, **said}, place, role=role, session=session, user=user, field=key or "value")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive._export import file
+from retentive._export import infile
 from retentive._export_lines import LONGEST_LINE, is_open_database, packed
 from retentive.importers._json_text import JsonText
 
@@ -24,6 +23,8 @@ Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
 _LINES = (".jsonl", ".ndjson")
 _ID_BITS = 128
+LONGEST_PIPE = 1 << 32  # bytes: what comes through a pipe is kept on the disk until it is read
+_PIECE = 1 << 20
 
 
 def rows(source: Source, label: str, *inside: str) -> Iterator[tuple[str, Any]]:
@@ -36,7 +37,7 @@ def rows(source: Source, label: str, *inside: str) -> Iterator[tuple[str, Any]]:
         OSError: the file cannot be read.
     """
     if isinstance(source, str | os.PathLike):
-        yield from _rows_of(file(source), label, inside)
+        yield from _rows_of(infile(source), label, inside)
         return
     values: Any = source
     if isinstance(values, Mapping):
@@ -115,7 +116,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that can be read from its start again; what comes through a pipe is kept in one without a name.
 
     Raises:
-        InvalidInputError: it is packed, or a database that somebody has open: closing it would drop SQLite's locks.
+        InvalidInputError: it is packed, more than `LONGEST_PIPE` came through a pipe, or it is a database that somebody
+            has open: closing it would drop SQLite's locks.
     """
     if is_open_database(path):
         raise InvalidInputError(f"{path}: it is a database that is open, expected JSON")
@@ -123,13 +125,33 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         data: IO[bytes] = given
         if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
             data = copies.enter_context(tempfile.TemporaryFile())
-            shutil.copyfileobj(given, data)
-            data.seek(0)
+            keep(given, data, str(path))
         what = packed(data.read(4))
         if what is not None:
             raise InvalidInputError(f"{path}: it is {what}, expected JSON; unpack it first")
         data.seek(0)
         yield data
+
+
+def keep(pipe: IO[bytes], kept: IO[bytes], name: str) -> None:
+    """Copy what a pipe gives, at most `LONGEST_PIPE`.
+
+    Args:
+        pipe: read to its end.
+        kept: where to.
+        name: of the pipe, for an error.
+
+    Raises:
+        InvalidInputError: it gives more.
+    """
+    count = 0
+    while piece := pipe.read(_PIECE):
+        count += len(piece)
+        if count > LONGEST_PIPE:
+            raise InvalidInputError(
+                f"{name}: more than {LONGEST_PIPE:,} bytes came through the pipe; write them into a file, and pass that"
+            )
+        kept.write(piece)
 
 
 class Place:

@@ -14,4 +14,5 @@ pub mod partition;
 pub mod rank;
 pub mod store;
 pub mod tokens;
+pub mod ulid;
 pub mod vector;

@@ -255,6 +255,32 @@ fn break_every_call(durability: Durability, fault: fn(u64) -> Fault) -> u64 {
 }
 
 #[test]
+fn a_collection_that_could_not_be_made_is_made_by_the_next_open() {
+    let disk = Disk::take();
+    let mut faults = 0;
+    for fault in [Fault::Once, Fault::From] {
+        for number in 1.. {
+            let place = folder();
+            let when = format!("{:?}", fault(number));
+            disk.break_at(fault(number));
+            let made = open_at(place.path(), Durability::Full);
+            let injected = disk.repair();
+            faults += injected;
+            let failed = made.map(drop).map_err(|error| expect_trouble(&error, &when)).is_err();
+            let engine = open_at(place.path(), Durability::Full).unwrap_or_else(|error| panic!("{when}: {error}"));
+            store(&engine, &["first"], turn).unwrap_or_else(|error| panic!("{when}: {error}"));
+            assert!(Effect::Stored("first").shows(&engine).unwrap(), "{when}");
+            if injected == 0 {
+                assert!(!failed, "{when}");
+                break;
+            }
+        }
+    }
+    println!("counted faults_injected {faults}");
+    assert!(faults > 50, "{faults}");
+}
+
+#[test]
 fn one_failed_call_is_a_typed_error_and_the_next_write_works() {
     assert!(break_every_call(Durability::Full, Fault::Once) >= 100);
 }

@@ -17,6 +17,8 @@ enum Step {
     Correct(u8),
     Like(u8),
     Delete(u8),
+    /// More than are left to the readers to find.
+    Bulk(u8),
     Look,
 }
 
@@ -27,6 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<u8>().prop_map(Step::Correct),
         1 => any::<u8>().prop_map(Step::Like),
         2 => any::<u8>().prop_map(Step::Delete),
+        2 => any::<u8>().prop_map(Step::Bulk),
         2 => Just(Step::Look),
     ]
 }
@@ -58,6 +61,10 @@ fn run(db: &Engine, step: &Step, ids: &mut Vec<String>) {
                 db.delete(std::slice::from_ref(&id), &go).unwrap();
                 ids.retain(|other| *other != id);
             }
+        }
+        Step::Bulk(number) => {
+            let turn = |n| own(said(if n % 3 == 0 { "s" } else { "t" }, &text(number.wrapping_add(n))));
+            ids.extend(db.remember((0..80).map(turn).collect(), NOW, &go).unwrap());
         }
         Step::Look => drop(seen(db)),
     }
@@ -144,7 +151,8 @@ fn readers_beside_a_writer_in_memory_see_whole_transactions() {
     });
 }
 
-fn write_and_read(path: &Path, engine: &Engine) {
+/// Each transaction is of so many rows.
+fn write_and_read(path: &Path, engine: &Engine, transactions: usize, rows: usize) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -155,25 +163,32 @@ fn write_and_read(path: &Path, engine: &Engine) {
                     let found = engine.ranked(&all).memories;
                     let turns: std::collections::HashSet<_> = found.iter().map(|memory| memory.turn).collect();
                     assert_eq!(turns.len(), found.len());
-                    assert!(found.len() >= most && found.len().is_multiple_of(2), "a transaction is seen whole");
+                    assert!(found.len() >= most && found.len().is_multiple_of(rows), "a transaction is seen whole");
                     most = found.len();
                 }
             });
         }
         let other = open(Some(path));
-        for number in 0..100 {
+        for number in 0..transactions {
             let writer = if number % 2 == 0 { engine } else { &other };
-            writer.remember(vec![said("a", "row one"), said("a", "row two")], NOW, &go).unwrap();
+            let new = (0..rows).map(|row| said("a", &format!("row {row}"))).collect();
+            writer.remember(new, NOW, &go).unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(engine.turns("a", None, None, NOW, &go).unwrap().len(), 200);
+    assert_eq!(engine.turns("a", None, None, NOW, &go).unwrap().len(), transactions * rows);
 }
 
 #[test]
 fn readers_beside_writers_see_whole_transactions() {
     let disk = on_disk();
-    write_and_read(&disk.folder.path().join("chat.db"), &disk.engine);
+    write_and_read(&disk.folder.path().join("chat.db"), &disk.engine, 100, 2);
+}
+
+#[test]
+fn readers_beside_bulk_writers_see_whole_transactions() {
+    let disk = on_disk();
+    write_and_read(&disk.folder.path().join("chat.db"), &disk.engine, 20, 80);
 }
 
 /// What a partition keeps for its next read must not answer another one.

@@ -58,7 +58,9 @@ fn one_by_one(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
 }
 
 fn at_once(tx: &WriteTx<'_>, memories: &[Owned]) -> Result<()> {
-    tx.fill(|filling| memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new)))
+    tx.fill(|filling| {
+        memories.iter().try_for_each(|(user, session, new)| filling.insert(*user, *session, new).map(drop))
+    })
 }
 
 #[test]
@@ -108,4 +110,20 @@ fn an_id_in_use_leaves_nothing_of_what_came_with_it() {
         assert!(matches!(refused, Err(Error::Conflict(message)) if message.contains(second)));
         assert_eq!(dump(&folder), before);
     }
+}
+
+/// A checkpoint comes behind the commit that made the log long: without one it would hold all of the 40 MB.
+#[test]
+fn a_long_log_is_copied_into_the_file() {
+    let folder = Folder::new();
+    let store = opened(&folder);
+    let text = "long ".repeat(20_000);
+    for part in 0..10 {
+        let memories: Vec<_> = (0..40).map(|number| turn(&format!("mem-{part}-{number}"), &text)).collect();
+        let memories: Vec<Owned> = memories.into_iter().map(|new| (None, Some("s"), new)).collect();
+        store.write(&never, |tx| at_once(tx, &memories)).unwrap();
+    }
+    let facts = store.facts();
+    assert!(facts.wal_bytes < 24 << 20, "{} bytes of log", facts.wal_bytes);
+    assert!(facts.file_bytes > 16 << 20, "{} bytes of file", facts.file_bytes);
 }

@@ -235,3 +235,19 @@ fn facts_say_what_is_open() {
     assert_ne!(facts.epoch, in_memory().facts().epoch);
     assert_eq!(in_memory().facts().path, None);
 }
+
+#[test]
+fn an_empty_file_is_begun_and_one_that_has_a_log_was_cut_off() {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), "").unwrap();
+    put(&open(&folder.file()), "s", &turn("a", "x"));
+    assert!(row(&open(&folder.file()), "a").is_some());
+    let log = folder.path().join("chat.db-wal");
+    std::fs::write(&log, "what was committed last").unwrap();
+    std::fs::write(folder.file(), "").unwrap();
+    for refused in [try_open(&folder.file()), readonly(&folder.file())] {
+        let Err(Error::Corrupt { message, .. }) = refused else { panic!("{refused:?}") };
+        assert!(message.contains("was cut off") && message.contains("backup"), "{message}");
+    }
+    assert_eq!(std::fs::read(&log).unwrap(), b"what was committed last");
+}

@@ -1,4 +1,5 @@
-//! Letting other threads have the interpreter in the middle of a long conversion, as `_give_way.py` does in Python.
+//! Letting other threads have the interpreter in the middle of long work, here and in `_give_way.py`.
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -8,25 +9,27 @@ const LONGEST_HELD: Duration = Duration::from_micros(100);
 /// Whoever takes the interpreter back at once has it before another thread has woken up.
 const PAUSE: Duration = Duration::from_micros(10);
 
-/// Since when this thread has held the interpreter.
-#[derive(Debug)]
-pub struct Courtesy(Instant);
+thread_local! {
+    /// When this thread last took the interpreter, as far as this module knows. One clock for Python and Rust: short stretches of
+    /// both, one after the other, are a long one for whoever waits.
+    static TAKEN: Cell<Option<Instant>> = const { Cell::new(None) };
+}
 
-impl Courtesy {
-    pub fn new() -> Self {
-        Self(Instant::now())
-    }
+/// This thread has just taken the interpreter.
+pub fn taken() {
+    TAKEN.set(Some(Instant::now()));
+}
 
-    /// Lets go of the interpreter when that is due and there are other threads.
-    pub fn give_way(&mut self, py: Python<'_>) -> PyResult<()> {
-        if self.0.elapsed() <= LONGEST_HELD {
-            return Ok(());
-        }
-        let threads: usize = py.import("threading")?.call_method0("active_count")?.extract()?;
-        if threads > 1 {
-            py.detach(|| std::thread::sleep(PAUSE));
-        }
-        self.0 = Instant::now();
-        Ok(())
+/// Lets go of the interpreter for a moment when that is due and there are other threads.
+#[pyfunction]
+pub fn give_way(py: Python<'_>) -> PyResult<()> {
+    if TAKEN.get().is_some_and(|taken| taken.elapsed() <= LONGEST_HELD) {
+        return Ok(());
     }
+    let threads: usize = py.import("threading")?.call_method0("active_count")?.extract()?;
+    if threads > 1 {
+        py.detach(|| std::thread::sleep(PAUSE));
+    }
+    taken();
+    Ok(())
 }

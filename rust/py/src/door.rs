@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use retentive_core::error::{Error, Result};
 use retentive_core::store::Interrupt;
 
-use crate::errors;
+use crate::{courtesy, errors};
 
 /// Runs `job` without the interpreter. The core calls the interrupt check while it waits for a busy file, with no lock
 /// held and outside the fork gate, so a signal handler may use the same collection or fork.
@@ -33,6 +33,7 @@ pub fn call_telling<T: Send>(
         })
     };
     let outcome = py.detach(|| job(&interrupt));
+    courtesy::taken();
     outcome.map_err(|error| {
         let handler = raised.lock().ok().and_then(|mut slot| slot.take());
         match (error, handler) {

@@ -1,6 +1,6 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
-//! `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
+//! `ids` where they come from, `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
 //! `names` the keys of dictionaries, `arrays` numpy's interface, `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
@@ -11,6 +11,7 @@ mod courtesy;
 mod door;
 mod errors;
 mod excerpt;
+mod ids;
 mod memory;
 mod moving;
 mod names;
@@ -30,6 +31,10 @@ mod _core {
     use crate::calibrate::{cosines, measure};
     #[pymodule_export]
     use crate::core::Core;
+    #[pymodule_export]
+    use crate::courtesy::give_way;
+    #[pymodule_export]
+    use crate::ids::Ulids;
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use retentive_core::error::{Error, Result as CoreResult};
 use retentive_core::model::{Judge, Kind, Outcome, Vector};
 
 use crate::arrays;
-use crate::courtesy::Courtesy;
+use crate::courtesy::give_way;
 use crate::errors;
 use crate::names::name;
 
@@ -40,11 +40,12 @@ where
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let mut courtesy = Courtesy::new();
         let mut extracted = Vec::with_capacity(object.len()?);
         for item in object.try_iter()? {
+            if !extracted.is_empty() {
+                give_way(object.py())?;
+            }
             extracted.push(item?.extract()?);
-            courtesy.give_way(object.py())?;
         }
         Ok(Self(extracted))
     }

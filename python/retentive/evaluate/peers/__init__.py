@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retentive.embedders import models_of
+from retentive.embedders._pair import models_of
 from retentive.evaluate.measure import judged
-from retentive.evaluate.peers.environments import PeerError, environment, environments_in, execute
+from retentive.evaluate.peers.environments import PeerError, environment, execute
 from retentive.evaluate.ways import Answer, Way, as_read
 from retentive.tokens import estimate_tokens
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from retentive.evaluate.conversations import Conversation, Dataset
     from retentive.evaluate.measure import Measured, Outcome
-
-__all__ = ["REQUIREMENTS", "SMALLEST", "Peer", "PeerError", "environments_in", "measure_peer"]
 
 REQUIREMENTS = {
     "chroma": ("chromadb==1.5.9",),

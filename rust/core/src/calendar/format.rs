@@ -3,8 +3,13 @@ use std::fmt::Write;
 
 use super::{DAY, SECOND, civil, day};
 
-/// `2024-05-08T13:56:00.000000+00:00`
+/// What ISO 8601 can say of an instant: the years 1 to 9999. Nothing beyond is taken in; older releases did.
+const FIRST: i64 = -62_135_596_800 * SECOND;
+const LAST: i64 = 253_402_300_800 * SECOND - 1;
+
+/// `2024-05-08T13:56:00.000000+00:00`; of an instant beyond the years 1 to 9999, their first or last.
 pub fn iso(instant: i64) -> String {
+    let instant = instant.clamp(FIRST, LAST);
     let mut text = iso_day(instant);
     let rest = instant.rem_euclid(DAY);
     let (seconds, micros) = (rest / SECOND, rest % SECOND);
@@ -14,9 +19,9 @@ pub fn iso(instant: i64) -> String {
     text
 }
 
-/// The day of an instant, `2024-05-08`.
+/// The day of an instant, `2024-05-08`; clamped as [`iso`] is.
 pub fn iso_day(instant: i64) -> String {
-    let (year, month, day) = civil(day(instant));
+    let (year, month, day) = civil(day(instant.clamp(FIRST, LAST)));
     let mut text = String::with_capacity(32);
     let _ = write!(text, "{year:04}-{month:02}-{day:02}");
     text
@@ -37,9 +42,11 @@ mod tests {
     }
 
     #[test]
-    fn every_instant_has_a_day() {
-        assert!(iso_day(i64::MIN).starts_with('-'));
-        assert_eq!(iso_day(i64::MAX), "294247-01-10");
+    fn what_no_iso_date_can_say_becomes_the_first_or_last_that_one_can() {
+        for (before, after) in [(i64::MIN, i64::MAX), (FIRST - 1, LAST + 1)] {
+            assert_eq!((iso(before), iso_day(before)), (iso(FIRST), "0001-01-01".to_owned()));
+            assert_eq!((iso(after), iso_day(after)), (iso(LAST), "9999-12-31".to_owned()));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::Kind;
 use crate::partition::{Entry, NEVER};
 use crate::store::Micros;
-use crate::store::{Head, Owners, ReadTx, Scope};
+use crate::store::{Head, Nameless, Owners, ReadTx, Scope};
 
 /// A partition, or one session of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,12 +15,30 @@ pub(super) struct Reached {
     pub is_session: bool,
     /// How many memories are stored there, expired and superseded ones included.
     pub held: u64,
+    /// The partition's newest rev, where it is known.
+    pub rev: Option<i64>,
 }
 
 impl Reached {
     /// All of a partition.
     pub fn whole(scope: &Scope) -> Self {
-        Self { partition: scope.id, scope: None, is_session: scope.session.is_some(), held: scope.owned }
+        Self {
+            partition: scope.id,
+            scope: None,
+            is_session: scope.session.is_some(),
+            held: scope.owned,
+            rev: Some(scope.rev),
+        }
+    }
+
+    fn nameless(partition: &Nameless) -> Self {
+        Self {
+            partition: partition.id,
+            scope: None,
+            is_session: partition.has_session,
+            held: partition.owned,
+            rev: Some(partition.rev),
+        }
     }
 
     pub fn holds(&self, head: &Head) -> bool {
@@ -29,7 +47,13 @@ impl Reached {
 
     /// One session.
     pub fn session(scope: &Scope) -> Self {
-        Self { partition: scope.partition, scope: Some(scope.id), is_session: scope.user.is_none(), held: scope.held }
+        Self {
+            partition: scope.partition,
+            scope: Some(scope.id),
+            is_session: scope.user.is_none(),
+            held: scope.held,
+            rev: None,
+        }
     }
 }
 
@@ -51,8 +75,7 @@ pub(super) fn reached(tx: &ReadTx, reach: &Reach) -> Result<Vec<Reached>> {
                 Some(user) => Owners::User(user),
                 None => Owners::WithoutUser,
             };
-            let partitions = tx.partitions(owners)?.into_iter();
-            Ok(partitions.map(|scope| Reached::whole(&scope)).collect())
+            Ok(tx.nameless_partitions(owners)?.iter().map(Reached::nameless).collect())
         }
     }
 }

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::admit::{Admission, Reached};
 use super::columns::{Conversation, Fixed};
-use crate::partition::{Entry, NEVER, Partition};
+use crate::partition::{Entry, NEVER, Partition, Segment};
 use crate::store::Micros;
 
 /// What decides which rows are admitted, but for the time.
@@ -16,6 +16,31 @@ struct Key {
     is_session: bool,
     documents: bool,
     superseded: bool,
+}
+
+/// How much rows are, all together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub memories: usize,
+    pub tokens: u64,
+    /// Indexed terms.
+    pub doc_len: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, segment: &Segment, rows: &[u32]) {
+        self.memories += rows.len();
+        for row in rows {
+            self.tokens += segment.entries().get(*row as usize).map_or(0, |entry| u64::from(entry.tokens));
+            self.doc_len += u64::from(segment.postings().len(*row));
+        }
+    }
+
+    pub fn join(&mut self, other: Self) {
+        self.memories += other.memories;
+        self.tokens += other.tokens;
+        self.doc_len += other.doc_len;
+    }
 }
 
 /// Rows of each segment, or of each part.
@@ -30,6 +55,7 @@ pub(super) struct Admitted {
     /// And before this: then the first of them expires.
     until: Micros,
     pub rows: Vec<Arc<[u32]>>,
+    pub totals: Totals,
     pub fixed: OnceLock<Arc<Fixed>>,
     /// For the pause that was asked for last.
     pub conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
@@ -89,12 +115,15 @@ impl Admitted {
             let numbered = segment.entries().iter().zip(0_u32..);
             numbered.filter(|(entry, _)| admits(entry)).map(|(_, row)| row).collect()
         });
-        let rows = rows.collect();
+        let rows: Vec<Arc<[u32]>> = rows.collect();
+        let mut totals = Totals::default();
+        partition.segments().iter().zip(&rows).for_each(|(segment, rows)| totals.add(segment, rows));
         Self {
             key,
             since,
             until,
             rows,
+            totals,
             fixed: OnceLock::new(),
             conversation: Mutex::default(),
             filtered: Mutex::default(),

@@ -97,7 +97,7 @@ fn everybody() -> Reach {
 fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Gathered>> {
     let admission = Admission { documents: false, superseded: false, now, as_of: None };
     let Some(head) = own else { return view.gather(&everybody(), &admission, None) };
-    let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0 };
+    let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0, rev: None };
     view.gather_from(&[whole], &admission)
 }
 

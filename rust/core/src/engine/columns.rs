@@ -1,4 +1,5 @@
 //! The columns of scope S that ranking reads, and what the query's terms and vector give over them.
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::rank::blend;
 use crate::rank::decay::feedback_score;
 use crate::rank::language::Language;
 use crate::rank::query::Query;
+use crate::rank::refuse::Extent;
 use crate::rank::scene::{NO_SPEAKER, Scene, Second};
 use crate::rank::signals::window::Shares;
 use crate::rank::term_weights::QueryTokens;
@@ -21,7 +23,7 @@ use crate::rank::thread::{NO_SESSION, Thread};
 use crate::vector::quantise::{Quantised, quantise_unit};
 
 /// The role whose words are the user's own.
-const USER: &str = "user";
+pub(super) const USER: &str = "user";
 
 /// What a read sees of S, its query answered by each column.
 pub(super) struct Columns<'g> {
@@ -35,6 +37,8 @@ pub(super) struct Columns<'g> {
     conversation: Arc<Conversation>,
     periods: Vec<(u32, &'g [Period])>,
     named: Vec<bool>,
+    /// Of S, where these are rows that a first pass kept.
+    extent: Option<Extent>,
 }
 
 /// What no query changes.
@@ -97,12 +101,16 @@ impl AskedVector {
         Self { plain: quantise_unit(values), tokens: None }
     }
 
+    /// What is looked for in a scope of so many memories, of which `df` hold a term; `None` where nothing has a direction.
+    pub fn direction(&self, memories: usize, df: impl Fn(u64) -> u32) -> Option<Cow<'_, Quantised>> {
+        let weighted = self.tokens.as_ref().and_then(|tokens| tokens.weighted(memories as u32, df));
+        let weighted = weighted.as_deref().and_then(quantise_unit).map(Cow::Owned);
+        weighted.or(self.plain.as_ref().map(Cow::Borrowed))
+    }
+
     fn cosines(&self, slot: Slot, gathered: &Gathered, matches: &TermMatches) -> Result<Vec<f32>> {
-        let tokens = self.tokens.as_ref();
-        let weighted = tokens.and_then(|tokens| tokens.weighted(gathered.len() as u32, |term| matches.df(term)));
-        let weighted = weighted.as_deref().and_then(quantise_unit);
-        match weighted.as_ref().or(self.plain.as_ref()) {
-            Some(vector) => gathered.dense(slot, vector),
+        match self.direction(gathered.memories(), |term| matches.df(term)) {
+            Some(vector) => gathered.dense(slot, &vector),
             None => Ok(vec![f32::NEG_INFINITY; gathered.len()]),
         }
     }
@@ -121,6 +129,9 @@ impl<'g> Columns<'g> {
             conversation: Arc::default(),
             periods: Vec::new(),
             named: Vec::new(),
+            extent: gathered
+                .chosen()
+                .map(|chosen| Extent { memories: chosen.totals.memories, tokens: chosen.totals.tokens }),
         })
     }
 
@@ -128,6 +139,9 @@ impl<'g> Columns<'g> {
     pub fn read_conversation(&mut self, gathered: &'g Gathered, query: &Query, gap_us: i64) {
         self.conversation = gathered.conversation(&self.fixed, gap_us);
         self.named = self.conversation.names.iter().map(|name| query.names(name)).collect();
+        if gathered.chosen().is_some_and(|chosen| chosen.names_several) {
+            self.named.fill(false);
+        }
         if !query.periods.is_empty() {
             self.periods = gathered.parts().iter().flat_map(Part::periods).collect();
         }
@@ -137,6 +151,7 @@ impl<'g> Columns<'g> {
         let (fixed, conversation) = (&self.fixed, &self.conversation);
         Scene {
             query,
+            extent: self.extent,
             cosine: self.cosines.first().map(Vec::as_slice),
             second: self.cosines.get(1).map(|cosine| Second { cosine, share: self.second_share }),
             matches: &self.matches,
@@ -167,9 +182,10 @@ impl Fixed {
     pub fn of(gathered: &Gathered) -> Self {
         let len = gathered.len();
         let doc_len: Vec<u32> = gathered.lengths().collect();
-        let total: u64 = doc_len.iter().map(|len| u64::from(*len)).sum();
+        let own = || doc_len.iter().map(|len| u64::from(*len)).sum();
+        let total: u64 = gathered.chosen().map_or_else(own, |chosen| chosen.totals.doc_len);
         let mut fixed = Self {
-            avg_len: total as f32 / len.max(1) as f32,
+            avg_len: total as f32 / gathered.memories().max(1) as f32,
             doc_len,
             tokens: Vec::with_capacity(len),
             ts: Vec::with_capacity(len),
@@ -187,6 +203,15 @@ impl Fixed {
 }
 
 impl Conversation {
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Facts with the turns they came from.
+    pub fn citations(&self) -> &[(u32, u32)] {
+        &self.citations
+    }
+
     pub fn of(gathered: &Gathered, fixed: &Fixed, gap_us: i64) -> Self {
         let mut conversation = Self::default();
         let mut speakers = HashMap::new();
@@ -230,8 +255,13 @@ impl Conversation {
     }
 }
 
-/// The turns in their order.
+/// The turns in their order. What a first pass kept is in runs, each as if it were a session: what stood between two of them is not
+/// here.
 fn thread(gathered: &Gathered, ts: &[i64], kinds: &[Kind], gap_us: i64) -> Thread {
+    if let Some(chosen) = gathered.chosen() {
+        let turns: Vec<i64> = gathered.entries().map(|entry| entry.turn).collect();
+        return Thread::new(&chosen.runs, &turns, ts, kinds, gap_us).seated(&chosen.sittings);
+    }
     let (mut sessions, mut turns) = (Vec::with_capacity(gathered.len()), Vec::with_capacity(gathered.len()));
     for part in gathered.parts() {
         for (_, entry) in part.entries() {

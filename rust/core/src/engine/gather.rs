@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::admit::{Admission, Reached};
-use super::admitted::Admitted;
+use super::admitted::{Admitted, Totals};
 use super::columns::{Conversation, Fixed, Related};
 use crate::error::Result;
 use crate::lexical::Posting;
@@ -13,12 +13,13 @@ use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
 
 /// The admitted rows of one segment.
+#[derive(Clone)]
 pub(super) struct Part {
     pub partition: Arc<Partition>,
     pub reached: Reached,
-    segment: Arc<Segment>,
+    pub segment: Arc<Segment>,
     /// Rising.
-    rows: Arc<[u32]>,
+    pub rows: Arc<[u32]>,
     /// Index in S of the first of `rows`.
     base: usize,
 }
@@ -52,8 +53,23 @@ impl Part {
     }
 
     /// All of the segment is admitted.
-    fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.rows.len() == self.segment.entries().len()
+    }
+
+    pub fn holds(&self, row: u32) -> bool {
+        self.is_whole() || self.rows.binary_search(&row).is_ok()
+    }
+
+    /// Index in S of a row of the segment.
+    pub fn index_of_row(&self, row: u32) -> Option<u32> {
+        let at = if self.is_whole() { Some(row as usize) } else { self.rows.binary_search(&row).ok() };
+        at.map(|at| (self.base + at) as u32)
+    }
+
+    /// Row numbers with their indexes in S.
+    pub fn indexes(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.rows.iter().copied().zip(self.base as u32..)
     }
 
     /// For each row of the segment its index in S; `u32::MAX` for those left out.
@@ -75,15 +91,32 @@ impl Part {
 pub(super) struct Gathered {
     parts: Vec<Part>,
     len: usize,
-    partitions: usize,
-    /// What S is, where it is of one partition and no filter narrowed it.
-    admitted: Option<Arc<Admitted>>,
+    /// Each partition: where its parts begin, and what of it S is as long as no filter narrowed it.
+    partitions: Vec<(usize, Arc<Admitted>)>,
+    is_filtered: bool,
+    /// The scope that a first pass chose these rows from; `None`: they are S themselves.
+    chosen: Option<Chosen>,
+}
+
+/// What is known of S where only some of it was kept to be ranked.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub totals: Totals,
+    /// How many memories of S hold each term of the query, in the query's order.
+    pub df: Vec<u32>,
+    /// The query names more than one speaker of S.
+    pub names_several: bool,
+    /// For each kept row the run of the thread that was kept with it: rows of one follow each other without a gap.
+    pub runs: Vec<u32>,
+    /// And the sitting in S that it stands in, numbered from 0: runs of one sitting have one number.
+    pub sittings: Vec<u32>,
 }
 
 impl Gathered {
     /// Adds the rows of a partition that are in reach and admitted.
     pub fn add(&mut self, partition: &Arc<Partition>, reached: Reached, admission: &Admission) {
         let admitted = Admitted::of(partition, &reached, admission);
+        self.partitions.push((self.parts.len(), Arc::clone(&admitted)));
         for (segment, rows) in partition.segments().iter().zip(&admitted.rows) {
             let base = self.len;
             self.len += rows.len();
@@ -97,13 +130,83 @@ impl Gathered {
                 });
             }
         }
-        self.partitions += 1;
-        self.admitted = Some(admitted).filter(|_| self.partitions == 1);
+    }
+
+    /// What S is, where it is of one partition and no filter narrowed it.
+    fn admitted(&self) -> Option<&Arc<Admitted>> {
+        match self.partitions.as_slice() {
+            [(_, admitted)] if !self.is_filtered => Some(admitted),
+            _ => None,
+        }
+    }
+
+    /// How much there is in S.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        if let Some(chosen) = &self.chosen {
+            return chosen.totals;
+        }
+        if self.is_filtered {
+            self.parts.iter().for_each(|part| totals.add(&part.segment, &part.rows));
+        } else {
+            self.partitions.iter().for_each(|(_, admitted)| totals.join(admitted.totals));
+        }
+        totals
+    }
+
+    /// Memories in S.
+    pub fn memories(&self) -> usize {
+        self.chosen.as_ref().map_or(self.len, |chosen| chosen.totals.memories)
+    }
+
+    /// What of S is known beyond these rows; `None` where they are all of it.
+    pub fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_ref()
+    }
+
+    /// The last partition whose parts begin at this one or before, by number.
+    fn partition_of(&self, part: usize) -> usize {
+        self.partitions.partition_point(|(first, _)| *first <= part).saturating_sub(1)
+    }
+
+    /// The number of the first part of the partition that a part is of.
+    pub fn first_part(&self, part: usize) -> usize {
+        self.partitions.get(self.partition_of(part)).map_or(0, |(first, _)| *first)
+    }
+
+    /// The partition that a part is of, as a scope of its own.
+    pub fn alone(&self, part: usize) -> Self {
+        let at = self.partition_of(part);
+        let first = self.first_part(part);
+        let end = self.partitions.get(at + 1).map_or(self.parts.len(), |(next, _)| *next);
+        let mut own = Self { is_filtered: self.is_filtered, ..Self::default() };
+        own.partitions.extend(self.partitions.get(at).map(|(_, admitted)| (0, Arc::clone(admitted))));
+        for part in self.parts.get(first..end).unwrap_or_default() {
+            own.push(part, Arc::clone(&part.rows));
+        }
+        own
+    }
+
+    /// The rows that a first pass kept, by part; they rise in each.
+    pub fn keep(&self, rows: Vec<(usize, Vec<u32>)>, chosen: Chosen) -> Self {
+        let mut kept = Self { chosen: Some(chosen), is_filtered: true, ..Self::default() };
+        for (part, rows) in rows {
+            if let Some(part) = self.parts.get(part).filter(|_| !rows.is_empty()) {
+                kept.push(part, rows.into());
+            }
+        }
+        kept
+    }
+
+    fn push(&mut self, part: &Part, rows: Arc<[u32]>) {
+        let base = self.len;
+        self.len += rows.len();
+        self.parts.push(Part { rows, base, ..part.clone() });
     }
 
     /// The columns that no query changes.
     pub fn fixed(&self) -> Arc<Fixed> {
-        match &self.admitted {
+        match self.admitted() {
             Some(admitted) => Arc::clone(admitted.fixed.get_or_init(|| Arc::new(Fixed::of(self)))),
             None => Arc::new(Fixed::of(self)),
         }
@@ -111,7 +214,7 @@ impl Gathered {
 
     /// Who said what when, next to whom; a pause of more than `gap_us` begins a new sitting.
     pub fn conversation(&self, fixed: &Fixed, gap_us: i64) -> Arc<Conversation> {
-        let Some(admitted) = &self.admitted else { return Arc::new(Conversation::of(self, fixed, gap_us)) };
+        let Some(admitted) = self.admitted() else { return Arc::new(Conversation::of(self, fixed, gap_us)) };
         let mut kept = admitted.conversation.lock();
         if let Some((_, conversation)) = kept.as_ref().filter(|(gap, _)| *gap == gap_us) {
             return Arc::clone(conversation);
@@ -126,7 +229,8 @@ impl Gathered {
     where
         M: FnMut(&Part) -> Result<Vec<u32>>,
     {
-        let admitted = self.admitted.take();
+        let admitted = self.admitted().cloned();
+        self.is_filtered = true;
         let known = admitted.as_ref().and_then(|admitted| admitted.filtered_by(filter));
         let kept = if let Some(kept) = known {
             kept
@@ -154,6 +258,11 @@ impl Gathered {
         &self.parts
     }
 
+    /// Asks for a part's columns' addresses.
+    pub fn prefetch(&self, part: usize) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch());
+    }
+
     /// Everything of S in order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.parts.iter().flat_map(|part| part.entries().map(|(_, entry)| entry))
@@ -162,6 +271,11 @@ impl Gathered {
     pub fn entry(&self, index: usize) -> Option<&Entry> {
         let (part, row) = self.place(index)?;
         part.segment.entries().get(row as usize)
+    }
+
+    pub fn id(&self, index: usize) -> Option<String> {
+        let (part, row) = self.place(index)?;
+        part.segment.id(row)
     }
 
     pub fn seq(&self, index: usize) -> Option<Seq> {
@@ -206,6 +320,11 @@ impl Gathered {
                 all.resize(all.len() + part.rows.len(), f32::NEG_INFINITY);
                 continue;
             };
+            // Rows on their own cost more each than rows in a run.
+            if part.rows.len() * 4 < part.segment.entries().len() {
+                all.extend(rows.best_of(query, &part.rows)?);
+                continue;
+            }
             let best = rows.best_per_owner(query, part.segment.entries().len())?;
             if part.is_whole() {
                 all.extend(best);
@@ -216,15 +335,32 @@ impl Gathered {
         Ok(all)
     }
 
+    /// As [`Self::dense`] for these rows of parts alone; rows of one part follow each other.
+    pub fn cosines(&self, slot: Slot, query: &Quantised, places: &[(u32, u32)]) -> Result<Vec<f32>> {
+        let mut all = Vec::with_capacity(places.len());
+        for of_part in places.chunk_by(|a, b| a.0 == b.0) {
+            let part = of_part.first().and_then(|(part, _)| self.parts.get(*part as usize));
+            match part.and_then(|part| part.segment.rows(slot)) {
+                Some(rows) => {
+                    let owners: Vec<u32> = of_part.iter().map(|(_, row)| *row).collect();
+                    all.extend(rows.best_of(query, &owners)?);
+                }
+                None => all.resize(all.len() + of_part.len(), f32::NEG_INFINITY),
+            }
+        }
+        Ok(all)
+    }
+
     /// Where the terms occur in S, and those related to them.
     pub fn matches(&self, terms: &[(u64, u32)], related: &[Related]) -> TermMatches {
-        let mut matches = TermMatches::new(self.len as u32);
+        let mut matches = TermMatches::among(self.len as u32, self.memories() as u32);
         if terms.is_empty() {
             return matches;
         }
         let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
-        for (term, count) in terms {
-            matches.push(*term, *count, self.postings(*term, &slots));
+        for (at, (term, count)) in terms.iter().enumerate() {
+            let df = self.chosen.as_ref().and_then(|chosen| chosen.df.get(at)).copied();
+            matches.push_known(*term, *count, df, self.postings(*term, &slots));
             let from = related.partition_point(|other| other.of < *term);
             for near in related.iter().skip(from).take_while(|other| other.of == *term) {
                 matches.push_near(near.weight, self.postings(near.term, &slots).map(|posting| posting.row));

@@ -451,6 +451,7 @@ impl<'a, 'tx> Import<'a, 'tx> {
             && older.seq < self.first
             && older.superseded_by.unwrap_or(0) == 0
             && older.partition == scope.partition
+            && older.kind != Kind::Document
         {
             // It was here, and live or without its successor; the file knows what came after it.
             tx.supersede(older.seq, seq, row.ts)?;

@@ -3,6 +3,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::import::Import;
 use crate::error::{Error, Result};
+use crate::model::Kind;
 use crate::store::{Head, Micros, Seq, Spool, Staged};
 
 /// How a memory that is replaced was linked here.
@@ -120,21 +121,22 @@ impl Import<'_, '_> {
     }
 
     /// One that stays here, and is live or without its successor: the file knows what came after it.
-    fn catch_up(&self, own: &Head, by: Option<&str>, at: Micros) -> Result<()> {
+    fn catch_up(&mut self, own: &Head, by: Option<&str>, at: Micros) -> Result<()> {
         let Some(newer) = by.map_or(Ok(None), |id| self.tx.find(id))? else { return Ok(()) };
         if !self.is_imported(newer.seq) || own.superseded_by.unwrap_or(0) != 0 || newer.partition != own.partition {
             return Ok(());
         }
-        if newer.seq <= own.seq {
-            return Ok(()); // it was moved behind by a chain that goes the other way
-        }
-        self.tx.supersede(own.seq, newer.seq, at)
+        let newer = self.behind(own.seq, newer.seq)?;
+        newer.map_or(Ok(()), |newer| self.tx.supersede(own.seq, newer, at))
     }
 
     /// Whether there is such a successor. One that is nowhere is as good as forgotten.
     fn link_successor(&mut self, own: Seq, id: &str, told: bool) -> Result<bool> {
         let Some(newer) = self.tx.find(id)? else { return Ok(false) };
         let imported = self.is_imported(newer.seq);
+        if !imported && newer.kind == Kind::Document {
+            return Ok(false);
+        }
         let later = newer.seq > own || !imported || self.bonds.late.contains(&own);
         let same_owner = self.tx.head(own)?.is_some_and(|own| own.partition == newer.partition);
         if !(later && same_owner) {

@@ -4,6 +4,7 @@
 //! but the interrupt check, which the store calls while no lock is held.
 mod admit;
 mod admitted;
+mod ahead;
 mod calibrate;
 mod candidates;
 mod columns;
@@ -13,6 +14,7 @@ mod excerpt;
 mod export;
 mod feedback;
 mod filter;
+mod first_pass;
 mod forget;
 mod gather;
 mod import;
@@ -33,7 +35,8 @@ mod similar;
 mod view;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::error::Result;
 use crate::gate;
@@ -43,6 +46,7 @@ use crate::store::{Interrupt, OpenOptions, ReadTx, Store, WriteTx};
 
 pub use export::{EXPORT_FORMAT, EXPORT_VERSION, ExportRequest, Progress};
 pub use filter::validate_filter;
+pub use first_pass::RANKED_WHOLE;
 pub use import::{Extras, ImportRequest, Imported, Numbered, OnConflict, Restored, Staging};
 pub use recall::validate_signals;
 pub use reembed::{Ended, Move, Unembedded};
@@ -56,11 +60,12 @@ const BULK: usize = 2 << 20;
 /// One open collection. Shared between threads; every method may be called from any of them.
 pub struct Engine {
     store: Store,
-    cache: Cache,
+    cache: Arc<Cache>,
     floors: calibrate::KnownFloors,
     analyzer: Analyzer,
     name: String,
     closed: AtomicBool,
+    ranked_whole: AtomicUsize,
 }
 
 impl fmt::Debug for Engine {
@@ -87,11 +92,12 @@ impl Engine {
         )?;
         Ok(Self {
             store,
-            cache: Cache::new(options.cache_mb << 20),
+            cache: Arc::new(Cache::new(options.cache_mb << 20)),
             floors: calibrate::KnownFloors::default(),
             analyzer,
             name: options.name,
             closed: AtomicBool::new(false),
+            ranked_whole: AtomicUsize::new(RANKED_WHOLE),
         })
     }
 
@@ -106,6 +112,12 @@ impl Engine {
     #[must_use]
     pub fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many memories a recall ranks one and all, before a first pass chooses: [`RANKED_WHOLE`] as it is opened. For measuring
+    /// the one against the other.
+    pub fn rank_everything_up_to(&self, memories: usize) {
+        self.ranked_whole.store(memories, Ordering::Relaxed);
     }
 
     /// One read transaction.

@@ -7,11 +7,11 @@ use super::columns::{
     Asked, AskedVector, Columns, Related, distinct, feedback_then, query_tokens, related_terms, second_share,
 };
 use super::filter::{self, MetadataFilter};
+use super::first_pass::{FirstPass, Wanted};
 use super::gather::Gathered;
 use super::model::expect_models;
-use super::record;
 use super::request::{Memory, Ranked, Reach, RecallRequest};
-use super::view::View;
+use super::view::{View, best_cosine};
 use crate::error::Result;
 use crate::model::Kind;
 use crate::partition::Entry;
@@ -102,20 +102,74 @@ impl<'a> Plan<'a> {
         }
         let second_share = second_share(&self.request.settings.dense_weights);
         let asked = Asked { terms: &self.terms, related: &self.related, vectors: &self.vectors, second_share };
-        let mut columns = Columns::new(&gathered, &asked)?;
-        columns.read_conversation(&gathered, &self.query, self.request.settings.sitting_gap_us);
+        if gathered.len() > view.ranked_whole
+            && let Some(kept) = self.kept(view, &gathered, &asked, left_out, line_tokens)?
+            && let Some(ranked) = self.rank_rows(view, &kept, &asked, left_out, line_tokens)?
+        {
+            return Ok(Some(ranked));
+        }
+        self.rank_rows(view, &gathered, &asked, left_out, line_tokens)
+    }
+
+    /// What a first pass keeps of a large scope; `None`: everything is to be ranked.
+    fn kept(
+        &self,
+        view: &View,
+        gathered: &Gathered,
+        asked: &Asked,
+        left_out: &HashSet<Seq>,
+        line_tokens: u32,
+    ) -> Result<Option<Gathered>> {
+        let mut left_out = left_out.clone();
+        for id in &self.request.exclude_ids {
+            left_out.extend(view.tx.find(id)?.map(|head| head.seq));
+        }
+        let wanted = Wanted {
+            kinds: &self.request.kinds,
+            least_words: self.request.settings.recall_min_words,
+            roles: self.request.settings.recall_roles.as_deref(),
+            left_out,
+        };
+        let totals = gathered.totals();
+        let usual = totals.tokens as f64 / totals.memories.max(1) as f64 + f64::from(line_tokens);
+        let pass = FirstPass {
+            asked,
+            query: &self.query,
+            weights: &self.weights,
+            wanted,
+            pool: self.pool_size().about(usual),
+            sitting_gap_us: self.request.settings.sitting_gap_us,
+        };
+        pass.choose(gathered)
+    }
+
+    /// Ranks S, or what a first pass kept of it; `None` where that is too little to fill the pool.
+    fn rank_rows(
+        &self,
+        view: &View,
+        gathered: &Gathered,
+        asked: &Asked,
+        left_out: &HashSet<Seq>,
+        line_tokens: u32,
+    ) -> Result<Option<Ranked>> {
+        let mut columns = Columns::new(gathered, asked)?;
+        columns.read_conversation(gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
         let floor = self.refusal_floor(view)?;
-        let plain = self.plain_cosine(&gathered, floor)?;
+        let plain = self.plain_cosine(gathered, floor)?;
         let similarity = plain.as_deref().or(scene.cosine);
         if floor.is_some_and(|floor| nothing_relevant(&Scene { cosine: similarity, ..scene }, floor as f32)) {
             return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
         }
         let relevance = relevance(&scene, &self.weights);
-        let candidates = self.candidates(view, &gathered, left_out)?;
-        let candidates = self.similar_enough(view, &gathered, similarity, candidates)?;
-        let blended = self.blended(&gathered, &columns, &relevance, &candidates, line_tokens);
-        self.present(view, &gathered, &scene, &relevance, &blended).map(Some)
+        let candidates = self.candidates(view, gathered, left_out)?;
+        let offered = candidates.len();
+        let candidates = self.similar_enough(view, gathered, similarity, candidates)?;
+        let blended = self.blended(gathered, &columns, &relevance, &candidates, line_tokens);
+        if gathered.chosen().is_some() && blended.len() == offered {
+            return Ok(None);
+        }
+        self.present(view, gathered, &scene, &relevance, &blended).map(Some)
     }
 
     /// The first model's cosine with the plain query vector, where something depends on it and the ranking went by another one.
@@ -128,6 +182,13 @@ impl<'a> Plan<'a> {
     fn refusal_floor(&self, view: &View) -> Result<Option<f64>> {
         let measured = if self.request.calibrated { view.floors()?.refusal } else { None };
         Ok(measured.or(self.request.refusal_floor))
+    }
+
+    fn pool_size(&self) -> PoolSize {
+        match (self.request.limit, self.request.token_budget) {
+            (Some(limit), _) => PoolSize::Limit(limit),
+            (None, budget) => PoolSize::Budget(budget.map_or(u64::MAX, |budget| budget as u64)),
+        }
     }
 
     /// The rows of S that kinds, policy and exclusions leave.
@@ -197,10 +258,6 @@ impl<'a> Plan<'a> {
         line_tokens: u32,
     ) -> Vec<Pooled> {
         let settings = &self.request.settings;
-        let size = match (self.request.limit, self.request.token_budget) {
-            (Some(limit), _) => PoolSize::Limit(limit),
-            (None, budget) => PoolSize::Budget(budget.map_or(u64::MAX, |budget| budget as u64)),
-        };
         let rendered: Vec<u32>;
         let tokens = if line_tokens == 0 {
             &columns.fixed.tokens
@@ -209,7 +266,7 @@ impl<'a> Plan<'a> {
             &rendered
         };
         let pooling = columns.pooling(&relevance.total, tokens);
-        let pool = pool(&pooling, candidates, size);
+        let pool = pool(&pooling, candidates, self.pool_size());
         let weights = Blend {
             recency_weight: settings.recency_weight,
             half_life_days: settings.half_life_days,
@@ -239,22 +296,24 @@ impl<'a> Plan<'a> {
     ) -> Result<Ranked> {
         let scores: Vec<f64> = blended.iter().map(|pooled| pooled.score).collect();
         let kept = self.request.score_gap.map_or(scores.len(), |gap| within_gap(&scores, gap));
-        let seqs: Vec<Seq> = blended.iter().filter_map(|pooled| gathered.seq(pooled.row as usize)).collect();
-        let (kept, below_gap) = seqs.split_at(kept.min(seqs.len()));
+        let (kept, below_gap) = blended.split_at(kept.min(blended.len()));
         let (whole, over_limit) = kept.split_at(self.whole(scene, blended).min(kept.len()));
+        let ids = |pool: &[Pooled]| pool.iter().filter_map(|pooled| gathered.id(pooled.row as usize)).collect();
         let mut ranked = Ranked {
             terms: scene.matches.statistics(),
-            over_limit: view.tx.ids(over_limit)?,
-            below_gap: view.tx.ids(below_gap)?,
+            over_limit: ids(over_limit),
+            below_gap: ids(below_gap),
             ..Ranked::default()
         };
-        let rows = view.rows(whole, self.request.vectors.first().map(Vec::as_slice))?;
-        for ((row, similarity), pooled) in rows.into_iter().zip(blended) {
+        let query = self.request.vectors.first();
+        let memories = view.memories(gathered, whole.iter().map(|pooled| pooled.row), query.is_some())?;
+        for ((memory, vectors), pooled) in memories.into_iter().zip(whole) {
+            let similarity = query.and_then(|query| best_cosine(0, query, &vectors));
             ranked.memories.push(Memory {
                 score: pooled.score,
                 similarity: similarity.map(f64::from),
                 scoring: Some(scoring(scene, relevance, pooled, similarity)),
-                ..record::memory(row)
+                ..memory
             });
         }
         Ok(ranked)

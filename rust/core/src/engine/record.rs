@@ -5,7 +5,8 @@ use super::request::{FORGOTTEN, Memory};
 use crate::calendar::iso;
 use crate::error::{Error, Result};
 use crate::model::{Judge, Kind};
-use crate::store::{Micros, Row};
+use crate::partition::{Entry, NEVER};
+use crate::store::{Content, Micros, Row};
 
 /// A row as a memory without a score.
 pub(super) fn memory(row: Row) -> Memory {
@@ -33,6 +34,34 @@ pub(super) fn memory(row: Row) -> Memory {
         similarity: None,
         scoring: None,
         tokens: head.tokens,
+    }
+}
+
+/// What a partition knows of a memory, and its content, as a memory without a score: one whose [`Entry::lone_vid`] says that there is
+/// nothing more.
+pub(super) fn plain_memory(entry: &Entry, content: Content) -> Memory {
+    Memory {
+        id: content.id,
+        text: content.text,
+        kind: entry.kind,
+        user: content.user,
+        session: content.session,
+        role: content.role,
+        name: content.name,
+        key: content.key,
+        turn: (entry.turn >= 0).then_some(entry.turn),
+        ts: entry.ts,
+        expires: (entry.expires != NEVER).then_some(entry.expires),
+        supersedes: None,
+        superseded_by: None,
+        feedback: Vec::new(),
+        consolidated_from: content.consolidated_from,
+        judge: Judge::None,
+        metadata: content.metadata,
+        score: 0.0,
+        similarity: None,
+        scoring: None,
+        tokens: entry.tokens,
     }
 }
 

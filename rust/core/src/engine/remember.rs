@@ -6,6 +6,7 @@ use std::{iter, mem, thread};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Engine;
+use super::ahead::Ahead;
 use super::model::expect_models;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
@@ -58,13 +59,14 @@ impl Engine {
                     new.row.vectors = vectors;
                     new
                 });
-                let stored = store_all(tx, each, now)?;
+                let mut ahead = Ahead::new(&self.cache);
+                let stored = store_all(tx, each, now, &mut ahead)?;
                 // A panic in the analysis goes on when its thread is joined.
-                if stored.len() == count {
-                    Ok(stored)
-                } else {
-                    Err(Error::invalid("the analysis of the texts broke off"))
+                if stored.len() != count {
+                    return Err(Error::invalid("the analysis of the texts broke off"));
                 }
+                ahead.prepare(tx)?;
+                Ok(stored)
             })
         })?;
         if stored.iter().any(|one| one.erased) {
@@ -111,25 +113,39 @@ impl Iterator for Slices {
 }
 
 /// Stores memories in order: those that need nothing but their scope in one go.
-fn store_all(tx: &WriteTx, memories: impl Iterator<Item = Prepared>, now: Micros) -> Result<Vec<Stored>> {
+fn store_all(
+    tx: &WriteTx,
+    memories: impl Iterator<Item = Prepared>,
+    now: Micros,
+    ahead: &mut Ahead,
+) -> Result<Vec<Stored>> {
     let mut memories = memories.peekable();
     let mut stored = Vec::new();
     while let Some(first) = memories.peek() {
         if first.is_plain() {
-            fill(tx, iter::from_fn(|| memories.next_if(Prepared::is_plain)), now, &mut stored)?;
+            fill(tx, iter::from_fn(|| memories.next_if(Prepared::is_plain)), now, ahead, &mut stored)?;
         } else if let Some(new) = memories.next() {
+            ahead.abandon();
             stored.push(store_one(tx, &new, now)?);
         }
     }
     Ok(stored)
 }
 
-fn fill(tx: &WriteTx, memories: impl Iterator<Item = Prepared>, now: Micros, stored: &mut Vec<Stored>) -> Result<()> {
+fn fill(
+    tx: &WriteTx,
+    memories: impl Iterator<Item = Prepared>,
+    now: Micros,
+    ahead: &mut Ahead,
+    stored: &mut Vec<Stored>,
+) -> Result<()> {
     tx.fill(|filling| {
         for new in memories {
-            let inserted = filling.insert(new.user.as_deref(), new.session.as_deref(), &new.row);
-            inserted.map_err(|error| in_use(tx, &new.row.id, now, error))?;
-            stored.push(Stored { id: new.row.id, erased: false });
+            let mut row = new.row;
+            let filled = filling.insert(new.user.as_deref(), new.session.as_deref(), &row);
+            let filled = filled.map_err(|error| in_use(tx, &row.id, now, error))?;
+            stored.push(Stored { id: mem::take(&mut row.id), erased: false });
+            ahead.add(filled, row);
         }
         Ok(())
     })

@@ -62,7 +62,7 @@ impl Search<'_> {
         let pooled = pool(&columns.pooling(&scores.score, &columns.fixed.tokens), &candidates, self.size());
         let ranges: Vec<Range> = columns.cosines.iter().map(|cosines| Range::of(cosines)).collect();
         let mut ranked = Ranked::default();
-        for Hit { row, similarities, index } in self.hits(view, &gathered, &pooled)? {
+        for Hit { memory, similarities, index } in self.hits(view, &gathered, &pooled)? {
             let similarity = similarities.first().copied().flatten();
             let part = |name: &str| {
                 let values = scores.parts.iter().find(|(part, _)| *part == name).map(|(_, values)| values);
@@ -72,7 +72,7 @@ impl Search<'_> {
             let parts = self.parts(similarity, &dense, part("lexical"));
             let score = parts.iter().map(|(_, part)| part).sum();
             let scoring = request.explain.then(|| explained(&parts, &dense, similarity));
-            ranked.memories.push(Memory { scoring, ..hit_memory(row, score, similarity) });
+            ranked.memories.push(Memory { scoring, ..scored(memory, score, similarity) });
         }
         sort(&mut ranked.memories);
         self.cut_gap(&mut ranked);
@@ -97,17 +97,15 @@ impl Search<'_> {
 
     /// The rows of the pool.
     fn hits(&self, view: &View, gathered: &Gathered, pooled: &[u32]) -> Result<Vec<Hit>> {
-        let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
-        if self.request.vectors.is_empty() {
-            let rows = view.tx.rows(&seqs)?.into_iter().zip(pooled);
-            return Ok(rows.map(|(row, index)| Hit { row, similarities: Vec::new(), index: *index }).collect());
-        }
-        let rows = view.tx.rows_with_vectors(&seqs)?.into_iter().zip(pooled);
+        let with_vectors = !self.request.vectors.is_empty();
+        let memories = view.memories(gathered, pooled.iter().copied(), with_vectors)?.into_iter().zip(pooled);
         let exact = |vectors: &[Vector]| {
             let queries = self.request.vectors.iter().enumerate();
             queries.map(|(slot, query)| best_cosine(slot, query, vectors)).collect()
         };
-        Ok(rows.map(|((row, vectors), index)| Hit { row, similarities: exact(&vectors), index: *index }).collect())
+        let hits =
+            memories.map(|((memory, vectors), index)| Hit { memory, similarities: exact(&vectors), index: *index });
+        Ok(hits.collect())
     }
 
     /// What can be a hit at all: in `dense` what has vectors, in `lexical` (and without a vector) what shares a word.
@@ -150,9 +148,9 @@ impl Search<'_> {
     }
 }
 
-/// A row of the pool.
+/// A memory of the pool.
 struct Hit {
-    row: Row,
+    memory: Memory,
     /// The exact cosine by each model; `None` where the memory has no vector of it.
     similarities: Vec<Option<f32>>,
     /// Its index in S.
@@ -194,7 +192,11 @@ pub(super) fn rows<'a>(
 }
 
 pub(super) fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {
-    Memory { score, similarity: similarity.map(f64::from), ..record::memory(row) }
+    scored(record::memory(row), score, similarity)
+}
+
+fn scored(memory: Memory, score: f64, similarity: Option<f32>) -> Memory {
+    Memory { score, similarity: similarity.map(f64::from), ..memory }
 }
 
 fn explained(parts: &[(&'static str, f64)], dense: &[f64], similarity: Option<f32>) -> Vec<(&'static str, f64)> {

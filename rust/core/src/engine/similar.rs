@@ -23,7 +23,7 @@ impl Engine {
 
     fn nearest_to(&self, view: &View, id: &str, limit: Option<usize>, now: Micros) -> Result<Option<Ranked>> {
         let own = living(view.tx, id, now)?;
-        let whole = Reached { partition: own.partition, scope: None, is_session: false, held: 0 };
+        let whole = Reached { partition: own.partition, scope: None, is_session: false, held: 0, rev: None };
         let admission = Admission { documents: true, superseded: false, now, as_of: None };
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
         let vectors = of_slot(0, view.tx.vectors(own.seq)?);

@@ -1,17 +1,19 @@
 //! One consistent look at the store: partitions, rows and vectors of the same snapshot.
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::admit::{Admission, Reached, reached};
 use super::calibrate::KnownFloors;
 use super::filter::MetadataFilter;
 use super::gather::Gathered;
-use super::request::Reach;
+use super::record;
+use super::request::{Memory, Reach};
 use crate::error::{Error, Result};
 use crate::gate;
 use crate::model::{Slot, Vector};
 use crate::partition::{Cache, Partition};
-use crate::store::{Floors, Interrupt, ReadTx, Row, Seq};
+use crate::store::{Floors, Interrupt, ReadTx};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -23,17 +25,20 @@ pub(super) struct View<'v, 'tx> {
     cache: &'v Cache,
     known_floors: &'v KnownFloors,
     own_copies: bool,
+    /// Larger scopes are ranked after a first pass.
+    pub ranked_whole: usize,
 }
 
 impl Engine {
     /// Runs the job in one read transaction. A job that returns `None` wants a fresh one.
     pub(super) fn snapshot<T>(&self, interrupt: Interrupt, job: impl Fn(&View) -> Result<Option<T>>) -> Result<T> {
         let _inside = gate::enter();
+        let (cache, known_floors) = (&self.cache, &self.floors);
+        let ranked_whole = self.ranked_whole.load(Ordering::Relaxed);
         for attempt in 0..=FRESH_SNAPSHOTS {
             let own_copies = attempt == FRESH_SNAPSHOTS;
-            let done = self
-                .store
-                .read(interrupt, |tx| job(&View { tx, cache: &self.cache, known_floors: &self.floors, own_copies }))?;
+            let done =
+                self.store.read(interrupt, |tx| job(&View { tx, cache, known_floors, own_copies, ranked_whole }))?;
             if let Some(done) = done {
                 return Ok(done);
             }
@@ -53,11 +58,15 @@ impl View<'_, '_> {
 
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
+        self.partition_at(id, self.tx.partition_rev(id)?)
+    }
+
+    /// As [`Self::partition`], where its newest rev is known.
+    fn partition_at(&self, id: i64, rev: i64) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
-            let rev = self.tx.partition_rev(id)?;
             return Ok(Some(Arc::new(Partition::load(self.tx, id, rev)?)));
         }
-        self.cache.version(self.tx, id)
+        self.cache.version(self.tx, id, rev)
     }
 
     /// Scope S of a read. A filter that says in which session all matches are is taken as the reach's session.
@@ -82,19 +91,37 @@ impl View<'_, '_> {
     pub fn gather_from(&self, reached: &[Reached], admission: &Admission) -> Result<Option<Gathered>> {
         let mut gathered = Gathered::default();
         for reached in reached {
-            let Some(partition) = self.partition(reached.partition)? else { return Ok(None) };
+            let rev = reached.rev.map_or_else(|| self.tx.partition_rev(reached.partition), Ok)?;
+            let Some(partition) = self.partition_at(reached.partition, rev)? else { return Ok(None) };
             gathered.add(&partition, *reached, admission);
         }
         Ok(Some(gathered))
     }
 
-    /// Whole memories with their exact similarity to the query; `None` for what has no vectors, or when there is no query vector.
-    pub fn rows(&self, seqs: &[Seq], query: Option<&[f32]>) -> Result<Vec<(Row, Option<f32>)>> {
-        let Some(query) = query else {
-            return Ok(self.tx.rows(seqs)?.into_iter().map(|row| (row, None)).collect());
-        };
-        let rows = self.tx.rows_with_vectors(seqs)?.into_iter();
-        Ok(rows.map(|(row, vectors)| (row, best_cosine(0, query, &vectors))).collect())
+    /// Whole memories without a score, by their indexes in S, with their vectors where these are wanted. What the partition knows is not
+    /// read again: of most memories only the content and one vector are.
+    pub fn memories(
+        &self,
+        gathered: &Gathered,
+        indexes: impl Iterator<Item = u32>,
+        with_vectors: bool,
+    ) -> Result<Vec<(Memory, Vec<Vector>)>> {
+        let mut contents = self.tx.contents()?;
+        let mut memories = Vec::with_capacity(indexes.size_hint().0);
+        for index in indexes {
+            let Some(entry) = gathered.entry(index as usize) else { continue };
+            let vid = if with_vectors { entry.lone_vid } else { 0 };
+            let known = if entry.lone_vid == 0 { None } else { contents.read(entry.seq, entry.scope, vid)? };
+            if let Some((content, vectors)) = known {
+                memories.push((record::plain_memory(entry, content), vectors));
+            } else if with_vectors {
+                let rows = self.tx.rows_with_vectors(&[entry.seq])?.into_iter();
+                memories.extend(rows.map(|(row, vectors)| (record::memory(row), vectors)));
+            } else {
+                memories.extend(self.tx.rows(&[entry.seq])?.into_iter().map(|row| (record::memory(row), Vec::new())));
+            }
+        }
+        Ok(memories)
     }
 
     /// Of the candidates those that are at least so similar, by the exact cosine: int8 decides where it can tell.

@@ -21,6 +21,7 @@ pub struct Postings {
 
 /// Most terms of a conversation occur in one row only: that one lies in the table itself.
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 enum List {
     One(Posting),
     Many(Vec<Posting>),
@@ -89,6 +90,12 @@ impl Postings {
         self.lens.get(row as usize).copied().unwrap_or(0)
     }
 
+    /// [`Self::len`] of each row; rows behind the last that was pushed are left out.
+    #[must_use]
+    pub fn lens(&self) -> &[u32] {
+        &self.lens
+    }
+
     /// One more than the highest row.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -132,6 +139,14 @@ impl Hasher for TermIsHash {
 
     fn write(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+}
+
+/// Whatever room either has left.
+#[cfg(test)]
+impl PartialEq for Postings {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.lists, &self.lens, self.total_len) == (&other.lists, &other.lens, other.total_len)
     }
 }
 

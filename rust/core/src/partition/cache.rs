@@ -4,12 +4,17 @@
 //! read of it would otherwise load it anew; so memory is bounded by the cache or the largest partition, and what readers hold.
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::Partition;
 use crate::error::Result;
 use crate::store::ReadTx;
+
+/// How long a writer waits for readers that look at a partition's place: they are there for microseconds, or they catch up and need
+/// nothing of it.
+const PATIENCE: Duration = Duration::from_micros(300);
 
 /// A partition's place. Its lock is held while that partition is loaded or caught up, so that only its own readers wait.
 type Slot = Arc<Mutex<Option<Arc<Partition>>>>;
@@ -41,12 +46,11 @@ impl Cache {
         Self { limit_bytes, places: Mutex::default() }
     }
 
-    /// The version of the partition that this transaction sees. `None`: another thread has caught up beyond this transaction's
+    /// The version of the partition that this transaction sees, whose newest rev is `wanted`. `None`: another thread has caught up beyond this transaction's
     /// snapshot, and the read should start again with a fresh one.
-    pub fn version(&self, tx: &ReadTx, id: i64) -> Result<Option<Arc<Partition>>> {
+    pub fn version(&self, tx: &ReadTx, id: i64, wanted: i64) -> Result<Option<Arc<Partition>>> {
         let slot = self.slot(id);
         let mut held = slot.lock();
-        let wanted = tx.partition_rev(id)?;
         let (version, grown) = match held.take() {
             Some(version) if version.epoch() == tx.epoch() && version.rev() > wanted => {
                 *held = Some(version);
@@ -66,6 +70,37 @@ impl Cache {
             self.account(id, version.bytes());
         }
         Ok(Some(version))
+    }
+
+    /// Whether the partition is in memory. Nobody's use of it.
+    #[must_use]
+    pub fn holds(&self, id: i64) -> bool {
+        self.places.lock().by_partition.contains_key(&id)
+    }
+
+    /// The version in memory.
+    #[must_use]
+    pub fn held(&self, id: i64) -> Option<Arc<Partition>> {
+        let slot = self.places.lock().by_partition.get(&id).map(|place| Arc::clone(&place.slot))?;
+        let held = slot.try_lock_for(PATIENCE)?;
+        held.clone()
+    }
+
+    /// Takes over a version that is committed, in place of an older one. What nobody has in memory any more, or somebody is just
+    /// catching up, is left as it is: a read finds out what it lacks.
+    pub fn publish(&self, id: i64, version: Arc<Partition>) {
+        let slot = self.places.lock().by_partition.get(&id).map(|place| Arc::clone(&place.slot));
+        let Some(slot) = slot else { return };
+        let Some(mut held) = slot.try_lock_for(PATIENCE) else { return };
+        let older = held.as_ref().filter(|held| held.epoch() == version.epoch() && held.rev() < version.rev());
+        if older.is_none() {
+            return;
+        }
+        let bytes = version.bytes();
+        let older = held.replace(version);
+        drop(held);
+        self.account(id, bytes);
+        drop(older);
     }
 
     /// What all the cached partitions take.

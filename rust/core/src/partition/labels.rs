@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(test, derive(PartialEq))]
 pub(crate) struct Labels {
     names: Vec<Arc<str>>,
     codes: HashMap<Arc<str>, u32>,

@@ -3,6 +3,7 @@
 //! A [`Partition`] is one consistent version. Readers hold it by `Arc`; catching up changes it in place when nobody holds it, and
 //! otherwise copies what changes (the append head, as a rule), so a reader never waits for a writer and never sees half a change.
 mod cache;
+mod ids;
 mod labels;
 mod memo;
 mod segment;
@@ -57,6 +58,14 @@ impl Partition {
             *self = Self::load(tx, id, rev)?;
         }
         Ok(())
+    }
+
+    /// The version that `rev` makes of this one where it only adds rows, in their order.
+    pub fn grown(&self, rev: i64, rows: Vec<IndexRow>) -> Result<Self> {
+        let mut grown = self.clone();
+        rows.into_iter().try_for_each(|row| grown.take(row))?;
+        grown.rev = rev;
+        Ok(grown)
     }
 
     #[must_use]

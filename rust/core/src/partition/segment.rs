@@ -1,8 +1,10 @@
 //! A few thousand memories of one partition as columns: what ranking reads, in insertion order.
+use super::ids::Ids;
 use crate::error::Result;
 use crate::lexical::Postings;
 use crate::model::{Kind, MOST_MODELS, Period, Slot};
 use crate::store::{IndexRow, Micros, Seq};
+use crate::vector::hamming::prefetch;
 use crate::vector::quantise::quantise_unit;
 use crate::vector::scan::Rows;
 
@@ -38,6 +40,8 @@ pub(crate) struct Entry {
     pub names_time: bool,
     pub names_proper: bool,
     pub dead: bool,
+    /// As [`IndexRow::lone_vid`].
+    pub lone_vid: i64,
 }
 
 /// A row's codes of what the partition knows by name.
@@ -50,6 +54,7 @@ pub(crate) struct Codes {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Segment {
     entries: Vec<Entry>,
+    ids: Ids,
     /// By row number, rising.
     feedback: Vec<(u32, Feedback)>,
     /// The days that rows' own words mean, by row number, rising; rows without any are left out.
@@ -60,11 +65,17 @@ pub(crate) struct Segment {
     rows: [Rows; MOST_MODELS],
     postings: Postings,
     dead: usize,
+    /// The times of its rows lie in between.
+    said: Option<(Micros, Micros)>,
 }
 
 impl Segment {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    pub fn id(&self, row: u32) -> Option<String> {
+        self.ids.get(row)
     }
 
     /// The vectors that one model made; none for a model that there is not.
@@ -74,6 +85,23 @@ impl Segment {
 
     pub fn postings(&self) -> &Postings {
         &self.postings
+    }
+
+    /// Asks for its own columns' addresses: in a read of thousands of segments each would be waited for.
+    pub fn prefetch(&self) {
+        for line in (0..size_of::<Self>()).step_by(64) {
+            prefetch(std::ptr::from_ref(self).cast::<u8>().wrapping_add(line));
+        }
+    }
+
+    /// The first and the last time that any row has had.
+    pub fn said(&self) -> Option<(Micros, Micros)> {
+        self.said
+    }
+
+    fn widen(&mut self, ts: Micros) {
+        let (first, last) = self.said.unwrap_or((ts, ts));
+        self.said = Some((first.min(ts), last.max(ts)));
     }
 
     pub fn is_full(&self) -> bool {
@@ -118,7 +146,9 @@ impl Segment {
             rows.push(number, &quantised)?;
         }
         self.postings.push(number, &row.terms);
+        self.widen(row.head.ts);
         self.entries.push(entry(&row, codes));
+        self.ids.push(&row.id);
         if !row.marks.periods.is_empty() {
             self.periods.push((number, row.marks.periods.into()));
         }
@@ -131,6 +161,7 @@ impl Segment {
 
     /// Takes over what can change of a stored memory; its terms and vectors cannot.
     pub fn update(&mut self, position: usize, row: IndexRow, codes: Codes) {
+        self.widen(row.head.ts);
         let updated = entry(&row, codes);
         if let Some(slot) = self.entries.get_mut(position) {
             *slot = Entry { dead: slot.dead, ..updated };
@@ -168,7 +199,7 @@ impl Segment {
             self.cites.iter().map(|(_, cites)| size_of_val(&**cites) + size_of::<(u32, Box<[Seq]>)>()).sum();
         let rows: usize = self.rows.iter().map(Rows::bytes).sum();
         let entries = self.entries.capacity() * size_of::<Entry>();
-        entries + feedback + periods + cites + rows + self.postings.bytes()
+        entries + self.ids.bytes() + feedback + periods + cites + rows + self.postings.bytes()
     }
 }
 
@@ -192,5 +223,6 @@ fn entry(row: &IndexRow, codes: Codes) -> Entry {
         names_time: row.marks.names_time,
         names_proper: row.marks.names_proper,
         dead: false,
+        lone_vid: row.lone_vid,
     }
 }

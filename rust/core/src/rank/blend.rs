@@ -16,6 +16,17 @@ pub enum PoolSize {
     Budget(u64),
 }
 
+impl PoolSize {
+    /// How many memories that is about, where one has so many tokens.
+    #[must_use]
+    pub fn about(self, tokens: f64) -> usize {
+        match self {
+            Self::Limit(limit) => limit.saturating_mul(2).max(LEAST),
+            Self::Budget(budget) => ((budget as f64 * 1.5 / tokens.max(1.0)) as usize).max(LEAST),
+        }
+    }
+}
+
 /// The columns of S that pooling and blending read.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<'a> {

@@ -32,6 +32,9 @@ pub struct Extent {
 
 impl Extent {
     fn of(scene: &Scene, left_out: Option<usize>) -> Self {
+        if let Some(extent) = scene.extent {
+            return extent;
+        }
         let counted = scene.tokens.iter().enumerate().filter(|(row, _)| Some(*row) != left_out);
         let (memories, tokens) = counted.fold((0, 0), |(n, sum), (_, tokens)| (n + 1, sum + u64::from(*tokens)));
         Self { memories, tokens }

@@ -210,6 +210,7 @@ impl View<'_> {
         let sample = self.sample;
         Scene {
             query: &self.query,
+            extent: None,
             cosine: sample.cosine.as_deref(),
             second: sample.second.as_ref().map(|(cosine, share)| Second { cosine, share: *share }),
             matches: &self.matches,

@@ -1,5 +1,6 @@
 //! What a ranking sees: scope S as columns. Row i of each column is memory i of S, in insertion order.
 use super::query::Query;
+use super::refuse::Extent;
 use super::signals::window::Shares;
 use super::terms::TermMatches;
 use super::thread::Thread;
@@ -20,6 +21,8 @@ pub struct Second<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     pub query: &'a Query,
+    /// How much S is, where a first pass kept only some of it; the columns then hold what was kept.
+    pub extent: Option<Extent>,
     /// The best cosine of the memory's vectors with the query vector (where the embedder has it the one that the scope's statistics
     /// weight), negative infinity for a memory without one; `None` when the read has no query vector.
     pub cosine: Option<&'a [f32]>,
@@ -55,7 +58,24 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Memories in S.
+    /// Memories in S, of which there are [`Self::len`] in the columns.
+    #[must_use]
+    pub fn memories(&self) -> usize {
+        self.extent.map_or(self.len(), |extent| extent.memories)
+    }
+
+    /// How many of S hold something that `found` of the columns' rows do, of which `hits` hold the term that `df` of S do: as many
+    /// times more as S has more of the term. Itself where the columns are all of S.
+    #[must_use]
+    pub fn scaled(&self, found: usize, hits: usize, df: u32) -> usize {
+        if hits == df as usize {
+            return found;
+        }
+        let more = f64::from(df) / hits.max(1) as f64;
+        ((found as f64 * more) as usize).min(self.memories())
+    }
+
+    /// Rows of the columns.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kind.len()

@@ -26,6 +26,8 @@ pub struct Near {
 #[derive(Debug, Clone, Default)]
 pub struct TermMatches {
     memories: u32,
+    /// Those of them that are looked at; fewer after a first pass.
+    rows: u32,
     terms: Vec<TermMatch>,
     postings: Vec<Posting>,
     near: Vec<Near>,
@@ -62,14 +64,31 @@ impl TermMatches {
     /// For a scope of `memories`.
     #[must_use]
     pub fn new(memories: u32) -> Self {
-        Self { memories, ..Self::default() }
+        Self::among(memories, memories)
+    }
+
+    /// For `rows` that a first pass kept of a scope of `memories`.
+    #[must_use]
+    pub fn among(rows: u32, memories: u32) -> Self {
+        Self { memories, rows, ..Self::default() }
     }
 
     /// Adds a distinct term with its occurrences in S (none for a term S has never seen); df is their number.
     pub fn push(&mut self, hash: u64, query_count: u32, postings: impl IntoIterator<Item = Posting>) {
+        self.push_known(hash, query_count, None, postings);
+    }
+
+    /// As [`Self::push`] where df is known otherwise, since not all of S is looked at.
+    pub fn push_known(
+        &mut self,
+        hash: u64,
+        query_count: u32,
+        df: Option<u32>,
+        postings: impl IntoIterator<Item = Posting>,
+    ) {
         let start = self.postings.len();
         self.postings.extend(postings);
-        let df = (self.postings.len() - start) as u32;
+        let df = df.unwrap_or((self.postings.len() - start) as u32);
         let idf = idf(self.memories as usize, df as usize);
         self.terms.push(TermMatch { hash, query_count, df, idf, end: self.postings.len(), near_end: self.near.len() });
     }
@@ -96,7 +115,7 @@ impl TermMatches {
             return;
         }
         self.marked = number;
-        self.found_by.resize(self.memories as usize, 0);
+        self.found_by.resize(self.rows as usize, 0);
         let start = self.terms.iter().rev().nth(1).map_or(0, |term| term.end);
         for posting in self.postings.get(start..).unwrap_or_default() {
             if let Some(last) = self.found_by.get_mut(posting.row as usize) {

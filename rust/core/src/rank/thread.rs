@@ -41,6 +41,14 @@ impl Thread {
         thread
     }
 
+    /// With other sittings, numbered from 0 without a gap: rows of one may have lost what stood between them.
+    #[must_use]
+    pub fn seated(mut self, sitting: &[u32]) -> Self {
+        self.sittings = sitting.iter().max().map_or(0, |last| *last as usize + 1);
+        self.sitting = sitting.to_vec();
+        self
+    }
+
     fn without_neighbours(rows: usize) -> Self {
         Self { sitting: vec![0; rows], sittings: 0, previous: vec![NONE; rows], next: vec![NONE; rows] }
     }

@@ -83,6 +83,13 @@ impl Entry {
         self.vid..self.vid + self.parts
     }
 
+    /// As [`super::rows::IndexRow::lone_vid`].
+    pub(super) fn lone_vid(&self) -> i64 {
+        let head = &self.head;
+        let is_plain = head.supersedes.is_none() && head.superseded_by.is_none() && head.judge == Judge::None;
+        if is_plain && self.feedbacks == 0 && self.parts == 1 { self.vid } else { 0 }
+    }
+
     fn numbers(&self) -> [Option<i64>; 21] {
         let head = &self.head;
         [

@@ -47,6 +47,15 @@ pub(super) fn changed_underneath(path: &Path) -> Error {
     Error::Busy { path: path.to_path_buf(), message }
 }
 
+/// Of a file whose log is no longer what its connections wrote.
+pub(super) fn lost_log(path: &Path) -> Error {
+    store(
+        path,
+        "its write-ahead log (the -wal or -shm file) was cut, replaced or removed by another program while it is open; nothing was \
+         stored. Close the collection in every process and open it again: the last of what was stored before may be lost",
+    )
+}
+
 pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::Error as Sql;
     match error {
@@ -117,8 +126,16 @@ fn is_full(extended_code: i32) -> bool {
     }
 }
 
+/// SQLite opens no longer path, in bytes: its own limit of 512 with what it writes behind the name of a log.
+#[cfg(unix)]
+const LONGEST_PATH: usize = 504;
+
 /// SQLite says only that it cannot open a file. Looks for the reason without opening it: closing a descriptor drops SQLite's locks.
 fn cannot_open(path: &Path) -> Error {
+    #[cfg(unix)]
+    if path.as_os_str().len() > LONGEST_PATH {
+        return io(path, libc::ENAMETOOLONG);
+    }
     // This closes a descriptor of another file, which no lock of ours hangs on.
     if let Err(error) = std::fs::File::open("/dev/null")
         && let Some(errno @ (libc::EMFILE | libc::ENFILE)) = error.raw_os_error()

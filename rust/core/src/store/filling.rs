@@ -7,7 +7,7 @@ use rusqlite::CachedStatement;
 use super::codec;
 use super::entry::{self, Entry};
 use super::fault::At;
-use super::rows::{NewMemory, Seq};
+use super::rows::{Head, NewMemory, Seq};
 use super::scopes::ScopeRow;
 use super::write::{WriteTx, head_of, in_use, next, take_turn};
 use crate::error::{Error, Result};
@@ -15,6 +15,16 @@ use crate::error::{Error, Result};
 const FIND: &str = "SELECT 1 FROM memory WHERE id = ?1";
 pub(super) const INSERT_CONTENT: &str = "INSERT INTO content VALUES (?1, ?2, ?3)";
 pub(super) const INSERT_VECTOR: &str = "INSERT INTO vector VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// A memory in its place.
+#[derive(Debug)]
+pub struct Filled {
+    pub head: Head,
+    /// As [`super::rows::IndexRow::lone_vid`].
+    pub lone_vid: i64,
+    /// The rev of its partition before it was there: this write's own, where it put others there.
+    pub partition_was: i64,
+}
 
 /// Inserts under way. Nothing else may write in between: the rows of the scopes are behind until they are written back.
 pub struct Filling<'t> {
@@ -61,7 +71,7 @@ impl<'t> Filling<'t> {
     }
 
     /// As [`WriteTx::insert`], but for turns that the memory cites: it has none.
-    pub fn insert(&mut self, user: Option<&str>, session: Option<&str>, new: &NewMemory) -> Result<()> {
+    pub fn insert(&mut self, user: Option<&str>, session: Option<&str>, new: &NewMemory) -> Result<Filled> {
         let hash = self.tx.hash_key().id(&new.id);
         // Two ids can have one hash: then both are read.
         if self.find.exists([hash]).at(self.tx.path())? && self.tx.find_entry(&new.id)?.is_some() {
@@ -75,7 +85,7 @@ impl<'t> Filling<'t> {
         let row = *row;
         let partition = self.row(row.partition)?;
         partition.owned += 1;
-        partition.rev = rev;
+        let partition_was = std::mem::replace(&mut partition.rev, rev);
         let entry = Entry {
             id: hash,
             key: new.key.as_deref().map(|key| self.tx.hash_key().key(key)),
@@ -87,7 +97,8 @@ impl<'t> Filling<'t> {
         entry.insert_by(&mut self.memory).at(self.tx.path())?;
         let (head, body) = codec::encode_content(new, seq);
         self.content.execute((seq, head.as_slice(), body.as_slice())).at(self.tx.path())?;
-        self.vectors(seq, new)
+        self.vectors(seq, new)?;
+        Ok(Filled { lone_vid: entry.lone_vid(), head: entry.head, partition_was })
     }
 
     /// Also makes it, and gives an emptied one its names back.

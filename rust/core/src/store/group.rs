@@ -18,7 +18,7 @@ use super::read::ReadTx;
 use super::reads::{Reads, Run};
 use super::schema::Meta;
 use super::sqlite::Conn;
-use super::write::{Counters, WriteTx};
+use super::write::{AfterCommit, Counters, WriteTx};
 use crate::error::{Error, Result};
 
 /// Bounds of a group, so that nobody waits long for members that came later.
@@ -57,6 +57,8 @@ struct Group {
     verdict: Arc<Verdict>,
     /// None: in memory.
     _run: Option<Run>,
+    /// What the members do when all of it is committed, in their order.
+    after: AfterCommit,
 }
 
 /// The writer's connection (none before first use, and after a fork) and the transaction that is open on it.
@@ -91,8 +93,15 @@ impl Writer {
         match meta {
             Ok(meta) => {
                 let counters = Counters::new(&meta);
-                let (began, verdict) = (Instant::now(), Arc::default());
-                self.group = Some(Group { meta, counters, members: 0, began, verdict, _run: reading });
+                self.group = Some(Group {
+                    meta,
+                    counters,
+                    members: 0,
+                    began: Instant::now(),
+                    verdict: Arc::default(),
+                    after: AfterCommit::default(),
+                    _run: reading,
+                });
                 Ok(Some((meta.erased, meta.scrubbed)))
             }
             Err(error) => {
@@ -117,8 +126,9 @@ impl Writer {
         }
         // Scopes are numbered without gaps: a member that fails gives its numbers back. The other counters may skip.
         let next_scope = group.counters.next_scope.get();
+        let earlier = group.after.borrow().len();
         let read = ReadTx::new(conn, path, group.meta, false);
-        let tx = WriteTx::new(read, &group.counters);
+        let tx = WriteTx::new(read, &group.counters, &group.after);
         let answer = match catch_unwind(AssertUnwindSafe(|| job(&tx))) {
             Ok(Ok(_)) if tx.is_broken() => {
                 Ok(Err(fault::store(path, "a step of this write failed; nothing of it was kept")))
@@ -132,6 +142,7 @@ impl Writer {
             }
         } else {
             group.counters.next_scope.set(next_scope);
+            group.after.borrow_mut().truncate(earlier);
             self.take_back(path, alone, &answer);
         }
         answer
@@ -185,10 +196,15 @@ impl Writer {
         let stored = if meta == group.meta { Ok(()) } else { meta.store(&conn.sql).at(path) };
         let done = stored
             .and_then(|()| run(&conn.sql, "COMMIT").map_err(|error| unknown_outcome(fault::from_sqlite(path, &error))));
-        if done.is_err() {
+        if done.is_ok() {
+            group.after.into_inner().into_iter().for_each(|job| job());
+        } else {
             self.abandon();
         }
         group.verdict.tell(done.clone());
+        if let Some(conn) = self.conn.as_ref().filter(|_| done.is_ok()) {
+            conn.checkpoint_if_due();
+        }
         done
     }
 

@@ -35,7 +35,7 @@ impl FileId {
         }
     }
 
-    fn new(found: &Metadata, access: Access) -> Self {
+    pub(super) fn new(found: &Metadata, access: Access) -> Self {
         let (device, inode) = numbers(found);
         let content =
             if access == Access::Immutable { found.modified().ok().map(|at| (found.len(), at)) } else { None };

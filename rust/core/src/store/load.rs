@@ -1,22 +1,22 @@
 //! Reading content: what an index is built from, and whole memories.
-use std::collections::HashMap;
-
 use rusqlite::CachedStatement;
+use rusqlite::types::ValueRef;
 
-use super::codec::{self, HeadBlob};
+use super::codec::{self, HeadBlob, NamesBlob};
 use super::entry::{Entry, WIDTH, columns};
 use super::fault::At;
 use super::read::ReadTx;
-use super::rows::{Changes, IndexRow, Micros, Row, Seq};
+use super::rows::{Changes, Content, IndexRow, Micros, Row, Seq};
 use crate::error::{Error, Result};
 use crate::model::{Outcome, Vector};
 
-/// Entry, head blob and the vector if there is just one: what most memories are loaded with.
-const SELECT_HEAD: &str = concat!(
-    "SELECT ",
+/// What was written to a partition after a rev, in seq order: each with entry, head blob and the vector if there is just one. One
+/// statement, whose cursors go on from row to row: those of one session lie beside each other, as a rule.
+const SELECT_CHANGED: &str = concat!(
+    "WITH changed AS MATERIALIZED (SELECT seq FROM memory WHERE partition = ?1 AND rev > ?2 ORDER BY seq) SELECT ",
     columns!(),
-    ", c.head, v.model, v.part, v.data FROM memory m JOIN content c ON c.seq = m.seq \
-     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq = ?1"
+    ", c.head, v.model, v.part, v.data, changed.seq FROM changed LEFT JOIN memory m ON m.seq = changed.seq \
+     LEFT JOIN content c ON c.seq = changed.seq LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1"
 );
 /// Entry, head blob and body.
 const SELECT_ALL: &str =
@@ -28,6 +28,9 @@ const SELECT_ALL_AND_VECTOR: &str = concat!(
     ", c.head, c.body, v.model, v.part, v.data FROM memory m JOIN content c ON c.seq = m.seq \
      LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 WHERE m.seq = ?1"
 );
+/// Head blob, body, and one vector, of which [`Entry`] needs not be known.
+const SELECT_CONTENT: &str = "SELECT c.head, c.body, v.model, v.part, v.data FROM content c \
+                              LEFT JOIN vector v ON v.vid = ?2 AND v.seq = ?1 WHERE c.seq = ?1";
 const SELECT_VECTORS: &str =
     "SELECT model, part, data FROM vector WHERE vid BETWEEN ?1 AND ?2 AND seq = ?3 ORDER BY vid";
 const SELECT_FEEDBACK: &str = "SELECT outcome, ts, sum FROM feedback WHERE seq = ?1 ORDER BY id";
@@ -44,22 +47,12 @@ impl ReadTx<'_> {
         if since == row.rev || (since > 0 && unknown) {
             return Ok(Changes { rev: row.rev, gone: Vec::new(), reload: since != row.rev });
         }
-        let mut changed =
-            self.numbers("SELECT seq FROM memory WHERE partition = ?1 AND rev > ?2", (partition, since))?;
-        if since <= 0 && changed.len() as i64 != row.owned {
+        let found = self.each_changed(partition, since, each)?;
+        if since <= 0 && found != row.owned {
             return Err(Error::corrupt(
                 self.path(),
-                format!("partition {partition} should hold {} memories, its index has {}", row.owned, changed.len()),
+                format!("partition {partition} should hold {} memories, its index has {found}", row.owned),
             ));
-        }
-        changed.sort_unstable();
-        let mut loader = Loader::new(self)?;
-        for seq in changed {
-            let index_row = loader.index_row(seq)?;
-            if index_row.head.partition != partition || index_row.head.rev <= since {
-                return Err(self.damaged("memory", seq));
-            }
-            each(index_row)?;
         }
         let gone = if since > 0 {
             self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?
@@ -67,6 +60,50 @@ impl ReadTx<'_> {
             Vec::new()
         };
         Ok(Changes { rev: row.rev, gone, reload: false })
+    }
+
+    /// How many there were.
+    fn each_changed(&self, partition: i64, since: i64, each: &mut dyn FnMut(IndexRow) -> Result<()>) -> Result<i64> {
+        let mut several = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
+        let mut statement = self.sql().prepare_cached(SELECT_CHANGED).at(self.path())?;
+        let mut rows = statement.query((partition, since)).at(self.path())?;
+        let mut found = 0;
+        while let Some(row) = rows.next().at(self.path())? {
+            let seq: Seq = row.get(WIDTH + 4).at(self.path())?;
+            let missing = |column: usize| row.get_ref(column).map(|value| value == ValueRef::Null).at(self.path());
+            let entry = if missing(0)? { None } else { Entry::read(row).at(self.path())? };
+            let entry = entry.filter(|entry| entry.head.partition == partition && entry.head.rev > since);
+            let entry = entry.ok_or_else(|| self.damaged("memory", seq))?;
+            if missing(WIDTH)? {
+                return Err(self.damaged("content", seq));
+            }
+            let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
+            let content = codec::decode_head(blob, seq).ok_or_else(|| self.damaged("content", seq))?;
+            let vectors = match entry.parts {
+                1 => self.read_vector(row, WIDTH + 1, seq, None)?.1.into_iter().collect(),
+                _ => self.read_vectors(&mut several, &entry)?,
+            };
+            each(self.index_row(entry, content, vectors)?)?;
+            found += 1;
+        }
+        Ok(found)
+    }
+
+    fn index_row(&self, entry: Entry, content: HeadBlob, vectors: Vec<Vector>) -> Result<IndexRow> {
+        let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? };
+        let cites = self.cited_by(entry.head.seq, &content.consolidated_from)?;
+        Ok(IndexRow {
+            lone_vid: entry.lone_vid(),
+            head: entry.head,
+            id: content.id,
+            role: content.role,
+            name: content.name,
+            cites,
+            terms: content.terms,
+            marks: content.marks,
+            vectors,
+            feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
+        })
     }
 
     /// Whole memories in the order asked for; those that are no more are left out.
@@ -85,7 +122,7 @@ impl ReadTx<'_> {
         let mut found = Vec::with_capacity(seqs.len());
         self.each_row(SELECT_ALL_AND_VECTOR, seqs, &mut |row, entry, columns| {
             let vectors = if entry.parts == 1 {
-                self.read_vector(columns, WIDTH + 2, entry, None)?.1.into_iter().collect()
+                self.read_vector(columns, WIDTH + 2, entry.head.seq, None)?.1.into_iter().collect()
             } else {
                 self.read_vectors(&mut statement, entry)?
             };
@@ -114,31 +151,22 @@ impl ReadTx<'_> {
         seqs: &[Seq],
         each: &mut dyn FnMut(Row, &Entry, &rusqlite::Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut names = HashMap::new();
+        let mut names = Names::default();
         let mut statement = self.sql().prepare_cached(select).at(self.path())?;
         for seq in seqs {
             let mut rows = statement.query([seq]).at(self.path())?;
             let Some(columns) = rows.next().at(self.path())? else { continue };
             let entry = Entry::read(columns).at(self.path())?.ok_or_else(|| self.damaged("memory", *seq))?;
-            let blob = |index: usize| columns.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
-            let (head_blob, body_blob) = (blob(WIDTH)?, blob(WIDTH + 1)?);
-            let damaged = || self.damaged("content", *seq);
-            let content = codec::decode_names_of_head(head_blob, *seq).ok_or_else(damaged)?;
-            let body = codec::decode_body(body_blob, head_blob).ok_or_else(damaged)?;
-            let scope = entry.head.scope;
-            if let std::collections::hash_map::Entry::Vacant(vacant) = names.entry(scope) {
-                vacant.insert(self.names(scope)?);
-            }
-            let scope = names.get(&scope);
+            let content = self.decoded(columns, WIDTH, *seq, names.of(self, entry.head.scope)?)?;
             let row = Row {
                 id: content.id,
-                user: scope.and_then(|names| names.user.clone()),
-                session: scope.and_then(|names| names.session.clone()),
+                user: content.user,
+                session: content.session,
                 role: content.role,
                 name: content.name,
                 key: content.key,
-                text: body.text,
-                metadata: body.metadata,
+                text: content.text,
+                metadata: content.metadata,
                 consolidated_from: content.consolidated_from,
                 feedback: if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? },
                 supersedes_id: self.id_of(entry.head.supersedes)?,
@@ -148,6 +176,32 @@ impl ReadTx<'_> {
             each(row, &entry, columns)?;
         }
         Ok(())
+    }
+
+    /// From head blob and body, two columns that begin at `first`.
+    fn decoded(&self, columns: &rusqlite::Row<'_>, first: usize, seq: Seq, names: &NamesBlob) -> Result<Content> {
+        let blob = |index: usize| columns.get_ref(index).and_then(|value| Ok(value.as_blob()?)).at(self.path());
+        let (head_blob, body_blob) = (blob(first)?, blob(first + 1)?);
+        let damaged = || self.damaged("content", seq);
+        let head = codec::decode_names_of_head(head_blob, seq).ok_or_else(damaged)?;
+        let body = codec::decode_body(body_blob, head_blob).ok_or_else(damaged)?;
+        Ok(Content {
+            id: head.id,
+            user: names.user.clone(),
+            session: names.session.clone(),
+            role: head.role,
+            name: head.name,
+            key: head.key,
+            text: body.text,
+            metadata: body.metadata,
+            consolidated_from: head.consolidated_from,
+        })
+    }
+
+    /// What reads the contents of memories whose numbers are known.
+    pub fn contents(&self) -> Result<Contents<'_>> {
+        let statement = self.sql().prepare_cached(SELECT_CONTENT).at(self.path())?;
+        Ok(Contents { tx: self, statement, names: Names::default() })
     }
 
     /// The turns of these ids that were there before the memory: an id given out anew, after its turn was erased, is another turn.
@@ -215,7 +269,7 @@ impl ReadTx<'_> {
         }
         let mut rows = statement.query((entry.vid, entry.vid + entry.parts - 1, entry.head.seq)).at(self.path())?;
         while let Some(row) = rows.next().at(self.path())? {
-            let (place, vector) = self.read_vector(row, 0, entry, last)?;
+            let (place, vector) = self.read_vector(row, 0, entry.head.seq, last)?;
             vectors.extend(vector);
             last = Some(place);
             found += 1;
@@ -232,10 +286,9 @@ impl ReadTx<'_> {
         &self,
         row: &rusqlite::Row<'_>,
         first: usize,
-        entry: &Entry,
+        seq: Seq,
         last: Option<(i64, i64)>,
     ) -> Result<((i64, i64), Option<Vector>)> {
-        let seq = entry.head.seq;
         let damaged = || self.damaged("vector of memory", seq);
         let number = |index: usize| row.get::<_, Option<i64>>(index).at(self.path());
         let (Some(model), Some(part)) = (number(first)?, number(first + 1)?) else { return Err(damaged()) };
@@ -252,48 +305,50 @@ impl ReadTx<'_> {
     }
 }
 
-/// The statements of a partition load, prepared once.
-struct Loader<'a, 'tx> {
-    tx: &'a ReadTx<'tx>,
-    heads: CachedStatement<'a>,
-    vectors: CachedStatement<'a>,
+/// The names of scopes, each read once.
+#[derive(Default)]
+struct Names(Vec<(i64, NamesBlob)>);
+
+impl Names {
+    fn of(&mut self, tx: &ReadTx<'_>, scope: i64) -> Result<&NamesBlob> {
+        let known = self.0.iter().position(|(known, _)| *known == scope);
+        if known.is_none() {
+            self.0.push((scope, tx.names(scope)?));
+        }
+        let found = known.map_or(self.0.last(), |at| self.0.get(at)).map(|(_, names)| names);
+        found.ok_or_else(|| Error::corrupt(tx.path(), format!("the names of scope {scope} are missing")))
+    }
 }
 
-impl<'a, 'tx> Loader<'a, 'tx> {
-    fn new(tx: &'a ReadTx<'tx>) -> Result<Self> {
-        let prepare = |select| tx.sql().prepare_cached(select).at(tx.path());
-        Ok(Self { tx, heads: prepare(SELECT_HEAD)?, vectors: prepare(SELECT_VECTORS)? })
-    }
+/// Reads contents by number, with one prepared statement.
+pub struct Contents<'a> {
+    tx: &'a ReadTx<'a>,
+    statement: CachedStatement<'a>,
+    names: Names,
+}
 
-    fn index_row(&mut self, seq: Seq) -> Result<IndexRow> {
-        let (entry, content, mut vectors) = self.head(seq)?;
-        if entry.parts > 1 {
-            vectors = self.tx.read_vectors(&mut self.vectors, &entry)?;
-        }
-        let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.tx.feedback(&entry)? };
-        let cites = self.tx.cited_by(seq, &content.consolidated_from)?;
-        Ok(IndexRow {
-            head: entry.head,
-            role: content.role,
-            name: content.name,
-            cites,
-            terms: content.terms,
-            marks: content.marks,
-            vectors,
-            feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
-        })
+impl std::fmt::Debug for Contents<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Contents").field("tx", self.tx).finish_non_exhaustive()
     }
+}
 
-    fn head(&mut self, seq: Seq) -> Result<(Entry, HeadBlob, Vec<Vector>)> {
-        let path = self.tx.path();
-        let mut rows = self.heads.query([seq]).at(path)?;
-        let row = rows.next().at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
-        let entry = Entry::read(row).at(path)?.ok_or_else(|| self.tx.damaged("memory", seq))?;
-        let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(path)?;
-        let content = codec::decode_head(blob, seq).ok_or_else(|| self.tx.damaged("content", seq))?;
-        let alone = if entry.parts == 1 { self.tx.read_vector(row, WIDTH + 1, &entry, None)?.1 } else { None };
-        let vectors = alone.into_iter().collect();
-        Ok((entry, content, vectors))
+impl Contents<'_> {
+    /// A memory's content and the vector that lies at `vid`, 0 for none. `None`: not there, and whoever reads the memory's numbers
+    /// from the store sees why.
+    pub fn read(&mut self, seq: Seq, scope: i64, vid: i64) -> Result<Option<(Content, Vec<Vector>)>> {
+        let tx = self.tx;
+        let mut rows = self.statement.query([seq, vid]).at(tx.path())?;
+        let Some(columns) = rows.next().at(tx.path())? else { return Ok(None) };
+        let vector = if vid == 0 {
+            None
+        } else if columns.get_ref(4).at(tx.path())? == ValueRef::Null {
+            return Ok(None);
+        } else {
+            tx.read_vector(columns, 2, seq, None)?.1
+        };
+        let content = tx.decoded(columns, 0, seq, self.names.of(tx, scope)?)?;
+        Ok(Some((content, vector.into_iter().collect())))
     }
 }
 

@@ -16,6 +16,7 @@ mod group;
 mod identity;
 mod incoming;
 mod load;
+mod log;
 mod models;
 mod open;
 mod outfile;
@@ -43,14 +44,15 @@ use std::time::Duration;
 
 pub use calibration::{Calibration, Floors, Version};
 pub use export::{Successor, Unused};
-pub use filling::Filling;
+pub use filling::{Filled, Filling};
+pub use load::Contents;
 pub use outfile::{Outfile, Unnamed};
 pub use patience::Interrupt;
 pub use read::ReadTx;
 use reads::Length;
 pub use rows::{
-    Changes, Head, IndexRow, Inserted, Micros, Model, NewMemory, NewModel, OwnerRef, Owners, Row, Scan, Scope, Seq,
-    Stats,
+    Changes, Content, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row,
+    Scan, Scope, Seq, Stats,
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};

@@ -91,8 +91,26 @@ fn refuse_impossible(path: &Path) -> Result<()> {
         Ok(found) if (1..SMALLEST_PAGE).contains(&found.len()) => {
             Err(Error::corrupt(path, format!("not a retentive collection, or one cut off after {} bytes", found.len())))
         }
+        Ok(found) if found.is_file() && found.len() == 0 => refuse_cut_off(path),
         _ => Ok(()),
     }
+}
+
+/// An empty file is a collection that was never begun, unless it has a log: SQLite would throw that away and begin one.
+fn refuse_cut_off(path: &Path) -> Result<()> {
+    let log = wal_bytes(path);
+    if log == 0 {
+        return Ok(());
+    }
+    // The log first: a file that is being made has bytes before its log has.
+    if path.metadata().is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    let message = format!(
+        "the file is empty, but its log {} has {log} bytes: it was cut off. Restore a backup; to begin anew, delete both",
+        wal_path(path).display()
+    );
+    Err(Error::corrupt(path, message))
 }
 
 fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {

@@ -40,6 +40,7 @@ pub struct Head {
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexRow {
     pub head: Head,
+    pub id: String,
     pub role: Option<String>,
     pub name: Option<String>,
     /// The turns that a fact came from, of those that are still there.
@@ -48,8 +49,27 @@ pub struct IndexRow {
     pub terms: Vec<(u64, u32)>,
     pub marks: Marks,
     pub vectors: Vec<Vector>,
+    /// Where its one vector is, if its numbers, its content and that vector are all there is of the memory: no feedback, chain or
+    /// judge. 0: there is more, or no vector.
+    pub lone_vid: i64,
     /// Sign and time, in the order given.
     pub feedback: Vec<(i8, Micros)>,
+}
+
+/// What a memory is beside its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Content {
+    pub id: String,
+    pub user: Option<String>,
+    pub session: Option<String>,
+    pub role: Option<String>,
+    pub name: Option<String>,
+    pub key: Option<String>,
+    pub text: String,
+    /// A JSON object, the caller's bytes.
+    pub metadata: Option<String>,
+    /// Ids of the turns a fact came from.
+    pub consolidated_from: Vec<String>,
 }
 
 /// A whole memory.
@@ -104,6 +124,18 @@ pub struct NewMemory {
 pub struct Inserted {
     pub seq: Seq,
     pub turn: Option<i64>,
+}
+
+/// A partition that holds something, without its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nameless {
+    pub id: i64,
+    /// It is a session's that belongs to no user.
+    pub has_session: bool,
+    /// Memories in the partition, expired and superseded ones included.
+    pub owned: u64,
+    /// Newest rev that touched it.
+    pub rev: i64,
 }
 
 /// One session of one user, or what a user or the collection holds outside of sessions.

@@ -1,12 +1,16 @@
 //! Opening connections, and the settings each one gets.
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{self, At};
 use super::identity::FileId;
+use super::log::Log;
 use super::schema::{self, Meta, Origin};
 use crate::error::{Error, Result};
 
@@ -43,6 +47,9 @@ pub(super) struct Conn {
     /// Of the file as it was opened: another one since then means that it was replaced underneath.
     pub epoch: i64,
     file: Option<FileId>,
+    log: Option<Log>,
+    /// How long the write-ahead log was at the last commit, in pages.
+    log_pages: Arc<AtomicI32>,
 }
 
 impl Conn {
@@ -58,17 +65,50 @@ impl Conn {
     pub(super) fn adopt(sql: Connection, path: &Path, access: Access, file: Option<FileId>) -> Result<Self> {
         let origin = Origin::load(&sql, path)?;
         let epoch = Meta::load(&sql, path)?.epoch;
-        let conn = Self { sql, origin, access, epoch, file };
+        let log = Log::of(path, access)?;
+        let mut conn = Self { sql, origin, access, epoch, file, log, log_pages: Arc::default() };
         conn.expect_in_place(path)?;
+        if access == Access::Write {
+            let log_pages = Arc::clone(&conn.log_pages);
+            let note = move |_: &mut Wal, pages| {
+                log_pages.store(pages, Ordering::Relaxed);
+                Ok(())
+            };
+            conn.sql.wal_hook(Some(note)).at(path)?; // in place of SQLite's own, which copies within the commit
+        }
         Ok(conn)
+    }
+
+    /// After a commit, and what follows from it: copies the log into the main file when it is long. SQLite itself would do so within
+    /// the commit, when readers see it already and the writer does not know yet.
+    pub(super) fn checkpoint_if_due(&self) {
+        if self.log_pages.load(Ordering::Relaxed) >= LONG_LOG_PAGES && !self.has_lost_log() {
+            // The commit is done whatever becomes of this; the next commit tries again, as SQLite's own would.
+            let _ = self.sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
     }
 
     /// The counters, as the first read of a transaction: it fixes the snapshot.
     pub(super) fn meta(&self, path: &Path) -> Result<Meta> {
-        let meta = Meta::load(&self.sql, path)?;
+        let meta = Meta::load(&self.sql, path).map_err(|error| self.expect_log(path).err().unwrap_or(error))?;
         self.expect_in_place(path)?;
         // The caller opens another connection and tries again.
-        if meta.epoch == self.epoch { Ok(meta) } else { Err(fault::busy(path)) }
+        if meta.epoch != self.epoch {
+            return Err(fault::busy(path));
+        }
+        if self.access == Access::Write {
+            self.expect_log(path)?;
+        }
+        Ok(meta)
+    }
+
+    /// Whoever writes behind a log that was cut, or into one that was removed, would lose it, and what was stored before.
+    fn expect_log(&self, path: &Path) -> Result<()> {
+        if self.has_lost_log() { Err(fault::lost_log(path)) } else { Ok(()) }
+    }
+
+    fn has_lost_log(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_lost(&self.sql))
     }
 
     /// The file is still what its path leads to: what is written to one that was replaced or deleted would be lost. Busy: it was
@@ -88,7 +128,20 @@ impl Conn {
 
     /// Closes without a checkpoint: before a fork, and where nothing may be written.
     pub(super) fn close_quietly(self) {
+        self.keep_log();
+    }
+
+    fn keep_log(&self) {
         let _ = self.sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+}
+
+impl Drop for Conn {
+    /// The last connection to close copies the log into the file: of one that was cut, as far as it goes.
+    fn drop(&mut self) {
+        if self.log.as_ref().is_some_and(|log| !log.may_be_copied(&self.sql)) {
+            self.keep_log();
+        }
     }
 }
 
@@ -139,6 +192,7 @@ fn explain(error: Error, path: &Path, access: Access) -> Error {
 }
 
 /// A checkpoint every 16 MB of log: it costs two fsyncs, and writes once what many commits changed.
+const LONG_LOG_PAGES: i32 = 4000;
 const WRITER: &str = "PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=4000;";
 /// Holds the pages above the leaves of a million memories: each row of a session that is scattered over them is below others. And the
 /// rows of twenty sessions that are read in turns: with SQLite's own 2 MB each read takes them from the system again.
@@ -185,9 +239,17 @@ pub(super) fn uri(path: &Path, access: Access) -> Result<String> {
 }
 
 pub(super) fn wal_path(path: &Path) -> PathBuf {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    wal.into()
+    beside(path, "-wal")
+}
+
+pub(super) fn shm_path(path: &Path) -> PathBuf {
+    beside(path, "-shm")
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 /// Size of the write-ahead log, by its folder entry alone. 0: every commit is in the main file.

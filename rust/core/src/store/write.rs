@@ -1,5 +1,5 @@
 //! Writing inside a shared transaction.
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
 use rusqlite::Statement;
@@ -51,15 +51,24 @@ impl Counters {
     }
 }
 
+/// Jobs for the moment after a commit, of all members.
+pub(super) type AfterCommit = RefCell<Vec<Box<dyn FnOnce() + Send>>>;
+
 /// One member's part of a write transaction. Also reads: what it wrote itself is visible.
-#[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
     pub(super) counters: &'a Counters,
+    after: &'a AfterCommit,
     /// This member's rev, once taken.
     own_rev: Cell<Option<i64>>,
     /// A step failed half-way: whatever the job answers, it must not be committed.
     broken: Cell<bool>,
+}
+
+impl std::fmt::Debug for WriteTx<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("WriteTx").field("read", &self.read).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Deref for WriteTx<'a> {
@@ -71,8 +80,14 @@ impl<'a> Deref for WriteTx<'a> {
 }
 
 impl<'a> WriteTx<'a> {
-    pub(super) fn new(read: ReadTx<'a>, counters: &'a Counters) -> Self {
-        Self { read, counters, own_rev: Cell::new(None), broken: Cell::new(false) }
+    pub(super) fn new(read: ReadTx<'a>, counters: &'a Counters, after: &'a AfterCommit) -> Self {
+        Self { read, counters, after, own_rev: Cell::new(None), broken: Cell::new(false) }
+    }
+
+    /// Has `job` run when this write is committed, before any call that shares the commit returns; never if it is not. It runs under
+    /// the writer's lock: it must be short.
+    pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {
+        self.after.borrow_mut().push(Box::new(job));
     }
 
     pub(super) fn is_broken(&self) -> bool {

@@ -1,4 +1,5 @@
 //! Float vectors to int8 directions, and the exact cosine that checks them.
+use super::kernels::scaled_codes;
 
 /// A direction: `codes[i] * scale` is near the i-th component of the unit vector.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,14 +16,8 @@ pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
     if largest == 0.0 || !norm.is_finite() {
         return None;
     }
-    let step = 127.0 / largest;
-    let codes = v.iter().map(|&x| rounded(f64::from(x) * step)).collect();
+    let codes = scaled_codes(v, 127.0 / largest);
     Some(Quantised { codes, scale: (largest / norm / 127.0) as f32 })
-}
-
-/// Half away from zero. By adding and cutting off: `round` is a call for each number where the machine's own is not known.
-fn rounded(x: f64) -> i8 {
-    (x + 0.5_f64.copysign(x)) as i32 as i8
 }
 
 /// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.

@@ -1,18 +1,24 @@
 //! A flat matrix of int8 rows and its exact scan.
-use super::kernels;
 use super::quantise::Quantised;
+use super::{hamming, kernels};
 use crate::error::{Error, Result};
 
 /// Rows scored between two looks at the scales: their dot products stay on the stack.
 const BLOCK: usize = 256;
 
+/// Words of signs that are asked for before a scan; then it asks for more itself.
+const PREFETCHED: usize = 2048 / 8;
+
 /// The vectors of a partition, row after row. A memory may own several (its parts), or none.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(test, derive(PartialEq))]
 pub struct Rows {
     dimension: usize,
     codes: Vec<i8>,
     scales: Vec<f32>,
     owner: Vec<u32>,
+    /// A bit for each component that is negative, whole words a row.
+    signs: Vec<u64>,
     /// A row is not of the memory with its number: some memory has several, or none.
     shared: bool,
 }
@@ -41,13 +47,14 @@ impl Rows {
     /// What the rows take in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.codes.capacity() + 4 * (self.scales.capacity() + self.owner.capacity())
+        self.codes.capacity() + 4 * (self.scales.capacity() + self.owner.capacity()) + 8 * self.signs.capacity()
     }
 
     /// Appends a vector of the memory `owner`.
     pub fn push(&mut self, owner: u32, vector: &Quantised) -> Result<()> {
         self.check(vector, "every vector of a collection comes from one model")?;
         self.codes.extend_from_slice(&vector.codes);
+        self.signs.extend(signs(&vector.codes));
         self.scales.push(vector.scale);
         self.shared |= owner as usize != self.owner.len();
         self.owner.push(owner);
@@ -90,6 +97,56 @@ impl Rows {
         Ok(best)
     }
 
+    /// As [`Self::best_per_owner`], for these memories alone.
+    pub fn best_of(&self, query: &Quantised, owners: &[u32]) -> Result<Vec<f32>> {
+        self.check(query, "embed the query with the collection's own model")?;
+        Ok(owners.iter().map(|owner| self.best_of_one(query, *owner)).collect())
+    }
+
+    fn best_of_one(&self, query: &Quantised, owner: u32) -> f32 {
+        let first = if self.shared { self.owner.partition_point(|other| *other < owner) } else { owner as usize };
+        let own = self.owner.iter().enumerate().skip(first).take_while(|(_, other)| **other == owner);
+        own.map(|(row, _)| self.score(query, row)).fold(f32::NEG_INFINITY, f32::max)
+    }
+
+    fn score(&self, query: &Quantised, row: usize) -> f32 {
+        let codes = self.codes.get(row * self.dimension..(row + 1) * self.dimension).unwrap_or_default();
+        let scale = self.scales.get(row).copied().unwrap_or_default();
+        let dot = if codes.is_empty() || codes.len() > kernels::LONGEST {
+            kernels::wide_dot(&query.codes, codes) as f32
+        } else {
+            let mut dot = [0];
+            kernels::dots(&query.codes, codes, &mut dot);
+            dot[0] as f32
+        };
+        dot * (scale * query.scale)
+    }
+
+    /// In how many signs each row differs from those of a query (see [`signs`]), in row order; `out` is cleared first.
+    pub fn distances_into(&self, query: &[u64], out: &mut Vec<u32>) -> Result<()> {
+        if query.len() != self.dimension.div_ceil(64) || query.is_empty() {
+            let hint = "embed the query with the collection's own model".to_owned();
+            return Err(Error::Dimension { expected: self.dimension, got: 64 * query.len(), hint });
+        }
+        out.clear();
+        out.resize(self.len(), 0);
+        hamming::distances(query, &self.signs, out);
+        Ok(())
+    }
+
+    /// Asks for the first of what [`Self::distances_into`] reads.
+    pub fn prefetch_signs(&self) {
+        for line in (0..PREFETCHED).step_by(8) {
+            hamming::prefetch(self.signs.as_ptr().wrapping_add(line));
+        }
+    }
+
+    /// The memory of each row, rising.
+    #[must_use]
+    pub fn owners(&self) -> &[u32] {
+        &self.owner
+    }
+
     fn score_wide(&self, query: &Quantised, out: &mut Vec<f32>) {
         let rows = self.codes.chunks(self.dimension.max(1)).zip(&self.scales);
         out.extend(rows.map(|(codes, scale)| kernels::wide_dot(&query.codes, codes) as f32 * (scale * query.scale)));
@@ -101,6 +158,13 @@ impl Rows {
         }
         Err(Error::Dimension { expected: self.dimension, got: vector.codes.len(), hint: hint.to_owned() })
     }
+}
+
+/// The signs of a direction: a bit for each component, set where it is negative, in whole words.
+pub fn signs(codes: &[i8]) -> impl Iterator<Item = u64> {
+    codes
+        .chunks(64)
+        .map(|codes| codes.iter().enumerate().fold(0, |word, (at, code)| word | (u64::from(code.is_negative()) << at)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{Signal, Stage};
 use crate::model::Period;
 use crate::rank::language::periods::day_of;
+use crate::rank::query::Query;
 use crate::rank::scene::Scene;
 
 /// How much a memory counts that was said in the period: the shorter the period, the more that tells.
@@ -44,18 +45,39 @@ impl Signal for Date {
         if asked.is_empty() {
             return vec![0.0; scene.len()];
         }
-        let best = |of: &dyn Fn(Period) -> f32| asked.iter().copied().map(of).fold(0.0, f32::max);
-        let today = Period::day(scene.query.today);
-        let said_in = |day: i32, period: Period| if period == today { 0.0 } else { said(day, period) };
-        let mut values: Vec<f32> = scene.ts.iter().map(|ts| best(&|period| said_in(day_of(*ts), period))).collect();
+        let mut values: Vec<f32> = scene.ts.iter().map(|ts| said_then(scene.query, *ts)).collect();
         for (row, periods) in scene.periods {
-            let meant = periods.iter().map(|&own| best(&|period| spoken(own, period))).fold(0.0, f32::max);
+            let meant = spoken_of(scene.query, periods);
             if let Some(value) = values.get_mut(*row as usize) {
                 *value = value.max(meant);
             }
         }
         values
     }
+}
+
+/// What a memory of this time counts for what the query asks about.
+#[must_use]
+pub fn said_then(query: &Query, ts: i64) -> f32 {
+    let today = Period::day(query.today);
+    best(query, |period| if period == today { 0.0 } else { said(day_of(ts), period) })
+}
+
+/// What a memory counts whose own words mean these days.
+#[must_use]
+pub fn spoken_of(query: &Query, own: &[Period]) -> f32 {
+    own.iter().map(|own| best(query, |period| spoken(*own, period))).fold(0.0, f32::max)
+}
+
+/// Whether something said from one instant to another, the last included, may count by when it was said.
+#[must_use]
+pub fn may_be_said_between(query: &Query, first: i64, last: i64) -> bool {
+    let (first, last) = (day_of(first), day_of(last));
+    query.periods.iter().any(|period| period.first <= last && first <= period.last + WEEK)
+}
+
+fn best(query: &Query, of: impl Fn(Period) -> f32) -> f32 {
+    query.periods.iter().copied().map(of).fold(0.0, f32::max)
 }
 
 fn level(days: i32) -> f32 {

@@ -1,6 +1,6 @@
 //! The signals: each a pure function of the scene in a file of its own. A new signal is one file and one line here.
 mod cues;
-mod date;
+pub mod date;
 pub mod dense;
 mod lexical;
 mod named;

@@ -44,6 +44,8 @@ fn sitting_scores(scene: &Scene) -> Vec<f32> {
         }
     }
     let avg_len = lengths.iter().sum::<f32>() / sittings.max(1) as f32;
+    // Of what a first pass left out, as many as of what it kept.
+    let all = sittings * scene.memories() / scene.len().max(1);
     let (mut scores, mut tf) = (vec![0.0_f32; sittings], vec![0.0_f32; sittings]);
     for (term, postings) in scene.matches.iter() {
         for posting in postings {
@@ -53,7 +55,8 @@ fn sitting_scores(scene: &Scene) -> Vec<f32> {
             }
         }
         let df = tf.iter().filter(|tf| **tf > 0.0).count();
-        let idf = bm25::idf(sittings, df) * term.query_count as f32;
+        let df = scene.scaled(df, postings.len(), term.df);
+        let idf = bm25::idf(all, df) * term.query_count as f32;
         for ((score, tf), len) in scores.iter_mut().zip(&mut tf).zip(&lengths) {
             *score += bm25::term_weight(std::mem::take(tf), *len, avg_len, idf);
         }

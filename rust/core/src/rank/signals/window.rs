@@ -49,7 +49,8 @@ impl Signal for Window {
         let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
         for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
             said.add(shares, postings.iter().map(|posting| (posting.row, posting.tf as f32)));
-            let idf = idf(scene.len(), said.rows.len()) * term.query_count as f32;
+            let df = scene.scaled(said.rows.len(), postings.len(), term.df);
+            let idf = idf(scene.memories(), df) * term.query_count as f32;
             said.add(shares, near.iter().map(|near| (near.row, near.weight)));
             said.drain(|row, tf| {
                 if let (Some(sum), Some(norm)) = (sums.get_mut(row), shares.norms.get(row)) {

@@ -12,10 +12,12 @@ use rusqlite::Connection;
 
 use contents::SavedModel;
 
+use super::aside::Stop;
 use super::entry::{Entry, columns};
 use super::fault::{self, At};
 use super::group::run;
 use super::incoming;
+use super::outfile::Outfile;
 use super::patience::Interrupt;
 use super::rows::Seq;
 use super::schema::{self, Meta, Origin};
@@ -47,26 +49,38 @@ pub fn salvage(options: &SalvageOptions, interrupt: Interrupt<'_>) -> Result<Rep
         if options.into.exists() {
             return Err(fault::io(&options.into, libc::EEXIST));
         }
-        let new = connect(&options.into, Access::Create, Durability::Full)?;
-        let saved = schema::ensure_wal(&new, &options.into).and_then(|()| {
-            run(&new, "BEGIN IMMEDIATE").at(&options.into)?;
-            schema::create_tables(&new).at(&options.into)?;
-            let report = Salvage::new(options, &old, &new, &|| stop.wanted())?.run()?;
-            run(&new, "COMMIT").at(&options.into)?;
-            Ok(report)
-        });
-        drop(new);
-        if saved.is_err() {
-            remove(&options.into);
+        let mut out = Outfile::beside(&options.into)?;
+        out.let_go();
+        let saved = fill(out.part(), &old, options, stop);
+        match saved {
+            // Somebody else's by now.
+            Ok(_) if options.into.exists() => Err(fault::io(&options.into, libc::EEXIST)),
+            Ok(report) => out.keep().map(|()| report),
+            Err(error) => {
+                remove_companions(out.part());
+                Err(error)
+            }
         }
-        saved
     })
 }
 
-/// What was begun, and is not a collection.
-fn remove(into: &Path) {
-    for end in ["", "-wal", "-shm"] {
-        let mut name = into.as_os_str().to_owned();
+/// Makes the collection in `part`, which is empty. No log holds its texts meanwhile: of a killed process nothing but the part is left.
+fn fill(part: &Path, old: &Connection, options: &SalvageOptions, stop: &Stop) -> Result<Report> {
+    let into = &options.into;
+    let new = connect(part, Access::Create, Durability::Full)?;
+    new.execute_batch("PRAGMA journal_mode=MEMORY").at(into)?;
+    run(&new, "BEGIN IMMEDIATE").at(into)?;
+    schema::create_tables(&new).at(into)?;
+    let report = Salvage::new(options, old, &new, &|| stop.wanted())?.run()?;
+    run(&new, "COMMIT").at(into)?;
+    schema::ensure_wal(&new, into)?;
+    Ok(report)
+}
+
+/// What SQLite may have put beside it.
+fn remove_companions(part: &Path) {
+    for end in ["-wal", "-shm", "-journal"] {
+        let mut name = part.as_os_str().to_owned();
         name.push(end);
         let _ = std::fs::remove_file(PathBuf::from(name));
     }

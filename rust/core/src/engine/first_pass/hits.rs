@@ -1,0 +1,232 @@
+//! The rows that were found, compared: the cosine by int8, BM25, and what the query's dates, names and the role add.
+use std::collections::HashMap;
+
+use super::super::columns::USER;
+use super::super::gather::{Gathered, Part};
+use super::nearest::Place;
+use super::words::Words;
+use super::{Direction, FirstPass, Found, Wanted};
+use crate::error::Result;
+use crate::model::{MOST_MODELS, Period};
+use crate::rank::query::Query;
+use crate::rank::signals::date::{may_be_said_between, said_then, spoken_of};
+
+/// What a fact has of its own in place of neighbours, as signal `neighbours` says.
+const FACT: f32 = 0.55;
+
+/// A row that was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit {
+    pub place: Place,
+    pub cosine: f32,
+    pub words: f32,
+    /// By meaning and words alone, which is what a neighbour has of it.
+    pub base: f32,
+    /// With all that its role, its speaker and its day add.
+    pub total: f32,
+}
+
+pub(super) struct Hits {
+    /// By rising place.
+    pub hits: Vec<Hit>,
+    /// Kept for the least cosine of S, not for themselves.
+    pub far: Vec<Place>,
+}
+
+/// Which rows of a part may be recalled.
+pub(super) struct Eligible<'p> {
+    part: &'p Part,
+    wanted: &'p Wanted<'p>,
+    /// Codes of the roles that are recalled; `None`: all.
+    roles: Option<Vec<u32>>,
+}
+
+impl<'p> Eligible<'p> {
+    pub fn of(part: &'p Part, wanted: &'p Wanted) -> Self {
+        let codes = |roles: &[String]| roles.iter().filter_map(|role| part.partition.roles().code(role)).collect();
+        Self { part, wanted, roles: wanted.roles.map(codes) }
+    }
+
+    pub fn admits(&self, row: u32) -> bool {
+        let entry = self.part.segment.entries().get(row as usize);
+        entry.is_some_and(|entry| self.wanted.wants(entry, self.roles.as_deref())) && self.part.holds(row)
+    }
+}
+
+/// The parts in which the query's dates or the one speaker whom it names may count.
+pub(super) struct SpokenFor<'q> {
+    query: &'q Query,
+    parts: HashMap<u32, Speaking<'q>>,
+    pub names_several: bool,
+}
+
+/// What may count in a part.
+pub(super) struct Speaking<'q> {
+    query: &'q Query,
+    by_date: bool,
+    /// The code of the speaker; 0: nobody.
+    name: u32,
+}
+
+impl<'q> SpokenFor<'q> {
+    pub fn of(gathered: &Gathered, query: &'q Query) -> Self {
+        let (mut asked, mut meant, mut parts) = (HashMap::new(), Vec::new(), HashMap::new());
+        for (number, part) in (0_u32..).zip(gathered.parts()) {
+            let names = part.partition.names();
+            let mut own = 0;
+            for code in 1..=names.len() as u32 {
+                let Some(name) = names.get(code) else { continue };
+                if *asked.entry(name).or_insert_with(|| query.names(name)) {
+                    own = code;
+                    if !meant.contains(&name) {
+                        meant.push(name);
+                    }
+                }
+            }
+            let said = part.segment.said().is_some_and(|(first, last)| may_be_said_between(query, first, last));
+            let by_date = !query.periods.is_empty() && (said || !part.segment.periods().is_empty());
+            if by_date || own != 0 {
+                parts.insert(number, Speaking { query, by_date, name: own });
+            }
+        }
+        let names_several = meant.len() > 1;
+        if names_several {
+            parts.retain(|_, speaking| {
+                speaking.name = 0;
+                speaking.by_date
+            });
+        }
+        Self { query, parts, names_several }
+    }
+
+    pub fn of_part(&self, number: u32) -> Option<&Speaking<'q>> {
+        self.parts.get(&number)
+    }
+}
+
+impl Speaking<'_> {
+    /// Whether the speaker counts for the row, and how much its day does.
+    fn parts(&self, part: &Part, row: u32) -> (bool, f32) {
+        let Some(entry) = part.segment.entries().get(row as usize) else { return (false, 0.0) };
+        let day = if self.by_date {
+            let own = part.segment.periods();
+            let own = own.binary_search_by_key(&row, |(row, _)| *row).ok().and_then(|at| own.get(at));
+            let own: &[Period] = own.map_or(&[], |(_, periods)| periods);
+            said_then(self.query, entry.ts).max(spoken_of(self.query, own))
+        } else {
+            0.0
+        };
+        (self.name != 0 && entry.name == self.name, day)
+    }
+
+    /// Above 0 where anything counts.
+    pub fn counts(&self, part: &Part, row: u32) -> f32 {
+        let (named, day) = self.parts(part, row);
+        day + if named { 1.0 } else { 0.0 }
+    }
+}
+
+impl Hits {
+    /// Compares what was found. `avg_len` is that of S.
+    pub fn of(
+        pass: &FirstPass,
+        gathered: &Gathered,
+        directions: &[Direction],
+        found: Found,
+        words: &Words,
+        avg_len: f32,
+        spoken: &SpokenFor,
+    ) -> Result<Self> {
+        let mut near = found.near;
+        near.extend(found.spoken_for);
+        near.sort_unstable();
+        near.dedup();
+        let by_words = words.score(pass, gathered, avg_len, &near);
+        let mut scored: Vec<(Place, f32)> = near.into_iter().zip(by_words.scores).chain(by_words.best).collect();
+        scored.sort_unstable_by_key(|(place, _)| *place);
+        scored.dedup_by_key(|(place, _)| *place);
+        let places: Vec<Place> = scored.iter().map(|(place, _)| *place).collect();
+        let dense = Dense::of(pass, gathered, directions, &places, &found.far)?;
+        let largest = if by_words.largest > 0.0 { by_words.largest } else { 1.0 };
+        let hits = scored.iter().enumerate().filter_map(|(at, (place, words))| {
+            let part = gathered.parts().get(place.0 as usize)?;
+            let scaled = Scaled { dense: dense.value(at), words: words / largest };
+            Some(hit(pass, part, *place, &scaled, dense.first(at), spoken))
+        });
+        Ok(Self { hits: hits.collect(), far: found.far })
+    }
+}
+
+/// A row's likeness, each 0 to 1.
+struct Scaled {
+    dense: f32,
+    words: f32,
+}
+
+fn hit(pass: &FirstPass, part: &Part, place: Place, scaled: &Scaled, cosine: f32, spoken: &SpokenFor) -> Hit {
+    let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
+    let base = weight("dense") * scaled.dense + (weight("window") + weight("lexical")) * scaled.words;
+    let mut total = base;
+    if let Some(entry) = part.segment.entries().get(place.1 as usize) {
+        let is_fact = entry.kind.is_fact();
+        if is_fact {
+            total += weight("neighbours") * FACT * base;
+        }
+        let is_user = is_fact || (entry.role != 0 && part.partition.roles().code(USER) == Some(entry.role));
+        if is_user && !spoken.query.names_earlier_talk {
+            total += weight("role");
+        }
+    }
+    if let Some(speaking) = spoken.of_part(place.0) {
+        let (named, day) = speaking.parts(part, place.1);
+        total += weight("date") * day + if named { weight("named") } else { 0.0 };
+    }
+    Hit { place, cosine, words: scaled.words, base, total }
+}
+
+/// Cosines of rows by each model, with their ranges.
+struct Dense {
+    cosines: Vec<Vec<f32>>,
+    ranges: Vec<(f32, f32)>,
+    shares: [f32; MOST_MODELS],
+}
+
+impl Dense {
+    fn of(
+        pass: &FirstPass,
+        gathered: &Gathered,
+        directions: &[Direction],
+        places: &[Place],
+        far: &[Place],
+    ) -> Result<Self> {
+        let share = if pass.asked.vectors.len() > 1 { pass.asked.second_share } else { 0.0 };
+        let mut dense = Self { cosines: Vec::new(), ranges: Vec::new(), shares: [0.0; MOST_MODELS] };
+        for direction in directions {
+            let cosines = gathered.cosines(direction.slot, &direction.vector, places)?;
+            let others = gathered.cosines(direction.slot, &direction.vector, far)?;
+            let finite = cosines.iter().chain(&others).copied().filter(|cosine| cosine.is_finite());
+            let range = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+            if let Some(slot) = dense.shares.get_mut(dense.cosines.len()) {
+                *slot = if direction.slot == 0 { 1.0 - share } else { share };
+            }
+            dense.cosines.push(cosines);
+            dense.ranges.push(range);
+        }
+        Ok(dense)
+    }
+
+    /// The first model's that was asked; negative infinity for none.
+    fn first(&self, at: usize) -> f32 {
+        self.cosines.first().and_then(|cosines| cosines.get(at)).copied().unwrap_or(f32::NEG_INFINITY)
+    }
+
+    fn value(&self, at: usize) -> f32 {
+        let models = self.cosines.iter().zip(&self.ranges).zip(self.shares);
+        models
+            .map(|((cosines, (low, high)), share)| {
+                let cosine = cosines.get(at).copied().filter(|cosine| cosine.is_finite());
+                cosine.filter(|_| high > low).map_or(0.0, |cosine| share * (cosine - low) / (high - low))
+            })
+            .sum()
+    }
+}
