@@ -57,6 +57,8 @@ struct State {
     /// Erasures that wait for long reads, by number.
     erasures: Vec<u64>,
     held: bool,
+    /// Somebody copies or empties the log: one at a time, or SQLite turns the second one away.
+    scrubbing: bool,
     passed: Option<Instant>,
 }
 
@@ -156,6 +158,14 @@ impl Reads {
         self.lock().has_longer(than)
     }
 
+    /// `None`: another thread is at it.
+    pub(super) fn begin_scrub(self: &Arc<Self>) -> Option<Scrub> {
+        let mut state = self.lock();
+        let free = !state.scrubbing;
+        state.scrubbing = true;
+        free.then(|| Scrub { reads: Arc::clone(self) })
+    }
+
     /// A moment without reads. `None`: those that run did not end within `limit`, or one of them takes longer.
     pub(super) fn hold(self: &Arc<Self>, limit: Duration) -> Option<Hold> {
         let until = Instant::now() + limit;
@@ -250,6 +260,18 @@ pub(super) struct Erasure {
 impl Drop for Erasure {
     fn drop(&mut self) {
         self.reads.lock().erasures.retain(|erasure| *erasure != self.number);
+    }
+}
+
+/// The one that copies or empties the log.
+#[derive(Debug)]
+pub(super) struct Scrub {
+    reads: Arc<Reads>,
+}
+
+impl Drop for Scrub {
+    fn drop(&mut self) {
+        self.reads.lock().scrubbing = false;
     }
 }
 

@@ -29,7 +29,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     Done,
-    /// Reads of this process did not end.
+    /// Reads of this process did not end, or another thread is at it.
     Held,
     /// Somebody else's did not.
     Elsewhere,
@@ -107,6 +107,7 @@ impl Shared {
         if meta.erased <= self.scrubbed_up_to(meta.scrubbed) && !self.has_tail() {
             return Ok(Attempt::Done);
         }
+        let Some(_scrub) = self.reads.begin_scrub() else { return Ok(Attempt::Held) };
         // Copying needs no moment of its own, and takes most of the time: fsyncs.
         copy_log(&conn.sql, &self.path)?;
         let Some(_moment) = hold() else { return Ok(Attempt::Held) };
