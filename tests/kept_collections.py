@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
-from retentive import ANY, KINDS, Collection, HashEmbedder, _ids
+from retentive import ANY, KINDS, Collection, HashEmbedder, _core, _ids
 
 NOW = "2026-03-01T12:00:00+00:00"
 DIMENSION = 16
@@ -191,7 +191,7 @@ def write(folder):
     with (
         mock.patch.object(os, "urandom", random.Random(1).randbytes),
         mock.patch.object(time, "time_ns", ticks.__next__),
-        mock.patch.object(_ids, "_ulids", _ids._Ulids()),  # whose last id is not later than the made-up clock
+        mock.patch.object(_ids, "_ulids", _core.Ulids()),  # whose last id is not later than the made-up clock
     ):
         for name, embedder in EMBEDDERS.items():
             with Collection(name, path=folder, embedder=embedder) as db:

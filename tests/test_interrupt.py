@@ -128,3 +128,31 @@ def test_a_bulk_write_says_exactly_how_many_it_stored(tmp_path, embedder, verb, 
         assert f"{stored} were stored" in " ".join(caught.value.__notes__)
         if verb == "remember_many":
             assert [turn.text for turn in db.turns("s")] == texts[:stored]
+
+
+@pytest.mark.parametrize("call", ["verify", "compact", "export"])
+def test_a_signal_at_any_moment_of_long_work_is_raised(db, tmp_path, alarms, call):
+    """Also when the work is done before it looks whether to stop."""
+    db.remember_many([{"text": f"number {number}", "session": "s"} for number in range(20)])
+    work = {"verify": db.verify, "compact": db.compact, "export": lambda: db.export(tmp_path / "out.jsonl")}[call]
+    heard = 0
+
+    def stop(*_):
+        nonlocal heard
+        heard += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)  # once
+        raise StopError
+
+    def until_it_is_heard(number):
+        alarms(0.002 + number / 20_000, stop)
+        while heard == number:
+            work()
+
+    gc.collect()
+    gc.disable()  # what a handler raises in a callback of a weak reference is lost in any program
+    try:
+        for number in range(60):
+            with pytest.raises(StopError):
+                until_it_is_heard(number)
+    finally:
+        gc.enable()

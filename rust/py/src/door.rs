@@ -2,7 +2,7 @@
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use retentive_core::error::{Error, Result};
+use retentive_core::error::Result;
 use retentive_core::store::Interrupt;
 
 use crate::{courtesy, errors};
@@ -34,11 +34,9 @@ pub fn call_telling<T: Send>(
     };
     let outcome = py.detach(|| job(&interrupt));
     courtesy::taken();
-    outcome.map_err(|error| {
-        let handler = raised.lock().ok().and_then(|mut slot| slot.take());
-        match (error, handler) {
-            (Error::Interrupted, Some(handler)) => handler,
-            (error, _) => errors::to_python(py, &error),
-        }
-    })
+    // Also where the work was done by then: who raised it waits for it.
+    match raised.into_inner().ok().flatten() {
+        Some(raised) => Err(raised),
+        None => outcome.map_err(|error| errors::to_python(py, &error)),
+    }
 }

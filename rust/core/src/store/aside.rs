@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::gate;
 
 /// How long Ctrl-C may go unnoticed.
-const SLICE: Duration = Duration::from_millis(50);
+const LONGEST_SLICE: Duration = Duration::from_millis(50);
 
 /// How the work is told to stop.
 #[derive(Default)]
@@ -71,12 +71,14 @@ pub(super) fn aside<T: Send>(interrupt: Interrupt<'_>, work: impl FnOnce(&Stop) 
                 work(&stop)
             });
             let mut stopping = false;
+            let mut slice = Duration::from_millis(1);
             while !ended.load(Ordering::Acquire) {
                 stopping = stopping || interrupt();
                 if stopping {
                     stop.ask();
                 }
-                thread::park_timeout(SLICE);
+                thread::park_timeout(slice);
+                slice = (slice * 2).min(LONGEST_SLICE);
             }
             worker.join().unwrap_or_else(|panic| resume_unwind(panic))
         })
