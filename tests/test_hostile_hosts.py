@@ -275,7 +275,7 @@ def huge(number):
     """A dimension that would be allocated: what a user asks for is made."""
     try:
         return number > 10_000
-    except TypeError:
+    except (TypeError, ArithmeticError):  # a decimal that is no number
         return False
 
 

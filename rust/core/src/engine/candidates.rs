@@ -59,7 +59,7 @@ fn differing(view: &View, nearest: &[(f32, Micros, Seq)], text: &str, limit: usi
     let mut found = Vec::new();
     for chunk in nearest.chunks(CHUNK) {
         let seqs: Vec<Seq> = chunk.iter().map(|(_, _, seq)| *seq).collect();
-        for row in view.tx.rows(&seqs)? {
+        for row in view.tx.all_rows(&seqs)? {
             if found.len() >= limit {
                 return Ok(found);
             }

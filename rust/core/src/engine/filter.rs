@@ -103,7 +103,7 @@ impl MetadataFilter {
             }
             return Ok(matching);
         }
-        for row in tx.rows(seqs)? {
+        for row in tx.all_rows(seqs)? {
             let seq = row.head.seq;
             if self.filter.matches(&record::filter_object(&record::memory(row))?) {
                 matching.push(seq);

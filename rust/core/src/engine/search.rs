@@ -188,7 +188,7 @@ pub(super) fn rows<'a>(
     pooled: &'a [u32],
 ) -> Result<impl Iterator<Item = (Row, u32)> + use<'a>> {
     let seqs: Vec<Seq> = pooled.iter().filter_map(|index| gathered.seq(*index as usize)).collect();
-    Ok(view.tx.rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
+    Ok(view.tx.all_rows(&seqs)?.into_iter().zip(pooled.iter().copied()))
 }
 
 pub(super) fn hit_memory(row: Row, score: f64, similarity: Option<f32>) -> Memory {

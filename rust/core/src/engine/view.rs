@@ -115,10 +115,11 @@ impl View<'_, '_> {
             if let Some((content, vectors)) = known {
                 memories.push((record::plain_memory(entry, content), vectors));
             } else if with_vectors {
-                let rows = self.tx.rows_with_vectors(&[entry.seq])?.into_iter();
-                memories.extend(rows.map(|(row, vectors)| (record::memory(row), vectors)));
+                let (row, vectors) = self.tx.row_with_vectors(entry.seq)?;
+                memories.push((record::memory(row), vectors));
             } else {
-                memories.extend(self.tx.rows(&[entry.seq])?.into_iter().map(|row| (record::memory(row), Vec::new())));
+                memories
+                    .extend(self.tx.all_rows(&[entry.seq])?.into_iter().map(|row| (record::memory(row), Vec::new())));
             }
         }
         Ok(memories)

@@ -116,6 +116,21 @@ impl ReadTx<'_> {
         Ok(found)
     }
 
+    /// As [`Self::rows`], of memories that this transaction has found: one that is no more is damage.
+    pub fn all_rows(&self, seqs: &[Seq]) -> Result<Vec<Row>> {
+        let found = self.rows(seqs)?;
+        let mut rows = found.iter();
+        match seqs.iter().find(|seq| rows.next().is_none_or(|row| row.head.seq != **seq)) {
+            Some(missing) => Err(self.damaged("memory", *missing)),
+            None => Ok(found),
+        }
+    }
+
+    /// As [`Self::all_rows`], of one memory, with its vectors.
+    pub fn row_with_vectors(&self, seq: Seq) -> Result<(Row, Vec<Vector>)> {
+        self.rows_with_vectors(&[seq])?.pop().ok_or_else(|| self.damaged("memory", seq))
+    }
+
     /// As [`Self::rows`], each with its vectors.
     pub fn rows_with_vectors(&self, seqs: &[Seq]) -> Result<Vec<(Row, Vec<Vector>)>> {
         let mut statement = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;

@@ -49,9 +49,10 @@ pub(super) fn walk<E: From<rusqlite::Error>>(
     let mut first =
         sql.prepare_cached(&format!("SELECT {key}, {columns} FROM {name} m WHERE {key} >= ?1 ORDER BY {key} LIMIT 1"))?;
     let mut next = Some(i64::MIN);
+    let mut visited = Vec::new();
     while let Some(from) = next {
         next = None;
-        if let Some(unread) = scan(&mut rest, from, each)? {
+        if let Some(unread) = scan(&mut rest, from, &mut visited, each)? {
             next = resume(&mut first, unread)?;
             each(Visit::Gap(unread, next.map_or(i64::MAX, |key| key - 1)))?;
         }
@@ -63,20 +64,33 @@ pub(super) fn walk<E: From<rusqlite::Error>>(
 fn scan<E: From<rusqlite::Error>>(
     rest: &mut CachedStatement<'_>,
     from: i64,
+    visited: &mut Vec<i64>,
     each: &mut dyn FnMut(Visit<'_>) -> Result<(), E>,
 ) -> Result<Option<i64>, E> {
     let mut rows = rest.query([from])?;
     let mut next = from;
+    // A page or a row that is linked twice is met again in the place of another one, which may be lost.
+    let mut again = false;
     loop {
         match rows.next() {
+            Ok(None) if again => return Ok(Some(next)),
             Ok(None) => return Ok(None),
             Ok(Some(row)) => {
                 let key: i64 = row.get(0)?;
-                // A page that is linked twice gives its rows twice.
-                if key >= next {
-                    each(Visit::Row(key, row))?;
-                    next = key.saturating_add(1);
+                if key < next {
+                    again = true;
+                    if visited.binary_search(&key).is_err() {
+                        each(Visit::Gap(key, key))?; // behind rows that should come later: no look-up finds it
+                    }
+                    continue;
                 }
+                if again && key > next {
+                    each(Visit::Gap(next, key - 1))?;
+                }
+                again = false;
+                visited.push(key);
+                each(Visit::Row(key, row))?;
+                next = key.saturating_add(1);
             }
             Err(error) if is_damage(&error) => return Ok(Some(next.max(0))),
             Err(error) => return Err(error.into()),
