@@ -1,4 +1,4 @@
-"""A row found in the place of another one: never a shorter answer or another row's score, and repair tells what it lost."""
+"""A row in the place of another one: never a shorter answer or another row's score, and repair tells what it lost."""
 
 import shutil
 import sqlite3
@@ -16,9 +16,9 @@ TEXTS = [f"the {animal} sleeps" for animal in ("cat", "dog", "owl", "hen", "fox"
 def filled(tmp_path, embedder):
     with Collection("test", path=tmp_path / "whole", embedder=embedder) as db:
         for number, text in enumerate(TEXTS):
-            id = db.remember(text, session="s", user="ann" if number % 2 else None)
+            stored = db.remember(text, session="s", user="ann" if number % 2 else None)
             if number % 3 == 0:
-                db.feedback(id, "useful")  # its numbers are read again
+                db.feedback(stored, "useful")  # its numbers are read again
         db.compact()
     return tmp_path / "whole" / "test.db"
 
