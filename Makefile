@@ -67,7 +67,7 @@ test-rust: $(STAMP)/tools need-rust ## The Rust tests
 test-python: $(STAMP)/installed ## The Python and documentation tests, on the built wheel; ARGS= goes to pytest
 	$(PY) -P -m pytest $(ARGS)
 
-soak: $(STAMP)/installed need-rust ## Kills, faults, damage, fuzzing and reads by the million, 40 minutes; prints their counts; ARGS= goes to the program
+soak: $(STAMP)/installed need-rust ## Kills, faults, damage, fuzzing and reads by the million, hours; prints their counts; ARGS= goes to the program
 	$(PY) scripts/soak.py $(ARGS)
 
 bench: $(STAMP)/installed ## The benchmarks, as ratios to the floors of the same run; ARGS= goes to the program

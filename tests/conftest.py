@@ -264,6 +264,32 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
         one.close()
 
 
+READER = """
+import sqlite3
+held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
+held.execute("BEGIN")
+held.execute("SELECT count(*) FROM memory").fetchone()
+tell("reads")
+wait()
+held.execute("COMMIT")
+tell("done")
+wait()
+"""
+
+
+@pytest.fixture
+def start_reader(start: Callable[..., subprocess.Popen[str]]) -> Callable[[], subprocess.Popen[str]]:
+    """Start a process in a read transaction of SQLite's. At a line it ends that and says `done`, at another one itself."""
+
+    def start_reader() -> subprocess.Popen[str]:
+        child = start(READER)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "reads\n"
+        return child
+
+    return start_reader
+
+
 FIND = """
 needles = [bytes.fromhex(line) for line in sys.stdin.read().split()]
 for name in sorted(os.listdir(folder)):

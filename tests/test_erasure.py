@@ -9,18 +9,6 @@ import pytest
 
 from retentive import KINDS, Collection, ConflictError
 
-READER = """
-import sqlite3
-held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
-held.execute("BEGIN")
-held.execute("SELECT count(*) FROM memory").fetchone()
-tell("reads")
-wait()
-held.execute("COMMIT")
-tell("done")
-wait()
-"""
-
 
 def word(seed):
     return "".join(random.Random(seed).choices("bcdfghjklmnpqrstvwxz", k=14))
@@ -110,11 +98,10 @@ def test_what_was_corrected_and_forgotten_with_its_chain_is_in_no_file(db, found
     assert found([word(3)]) != []
 
 
-def test_a_reader_elsewhere_holds_an_erasure_up_and_a_later_call_completes_it(db, found, start):
+def test_a_reader_elsewhere_holds_an_erasure_up_and_a_later_call_completes_it(db, found, start_reader):
     item, needles = secret(1)
     db.remember_many([item])
-    child = start(READER)
-    assert child.stdout.readline() == "reads\n"
+    child = start_reader()
     assert db.delete([item["id"]]) == 1
     assert db.get_one(item["id"]) is None
     assert db.stats()["erasure_pending"]
@@ -125,12 +112,11 @@ def test_a_reader_elsewhere_holds_an_erasure_up_and_a_later_call_completes_it(db
     assert found(needles) == []
 
 
-def test_closing_completes_an_erasure_while_others_keep_the_file_open(tmp_path, embedder, found, start):
+def test_closing_completes_an_erasure_while_others_keep_the_file_open(tmp_path, embedder, found, start_reader):
     item, needles = secret(1)
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         db.remember_many([item])
-        child = start(READER)
-        assert child.stdout.readline() == "reads\n"
+        child = start_reader()
         db.delete([item["id"]])
         child.stdin.write("\n")
         child.stdin.flush()
@@ -139,12 +125,11 @@ def test_closing_completes_an_erasure_while_others_keep_the_file_open(tmp_path, 
     assert child.poll() is None
 
 
-def test_an_erasure_cut_off_by_a_kill_is_completed_by_the_next_process(tmp_path, embedder, run, found, start):
+def test_an_erasure_cut_off_by_a_kill_is_completed_by_the_next_process(tmp_path, embedder, run, found, start_reader):
     item, needles = secret(1, user=None, session="s")
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         db.remember_many([item])
-        reader = start(READER)
-        reader.stdout.readline()
+        reader = start_reader()
         told = run("db = opened(); tell(db.forget('s'), db.stats()['erasure_pending']); os._exit(0)")
         assert told == ["1 True"]
         assert db.stats()["erasure_pending"]

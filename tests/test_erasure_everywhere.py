@@ -257,22 +257,11 @@ def test_what_was_measured_is_in_no_file_after_uncalibrate_and_after_clear(tmp_p
             counted(memories_erased=1)
 
 
-def test_beside_a_reader_an_erasure_is_pending_and_the_first_call_after_it_completes_it(tmp_path, folder, start):
+def test_beside_a_reader_an_erasure_is_pending_and_the_first_call_after_it_completes_it(tmp_path, folder, start_reader):
     with opened(tmp_path) as db:
         memory = WindowMemory(5, collection=db)
         memory.add([Message.user(text(n)) for n in range(20)], "u42")
-        reader = start("""
-import sqlite3
-held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
-held.execute("BEGIN")
-held.execute("SELECT count(*) FROM memory").fetchone()
-tell("reads")
-wait()
-held.execute("COMMIT")
-tell("done")
-wait()
-""")
-        assert reader.stdout.readline() == "reads\n"
+        reader = start_reader()
         memory.clear()
         assert db.stats()["erasure_pending"]
         reader.stdin.write("\n")

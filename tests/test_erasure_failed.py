@@ -110,20 +110,9 @@ def test_what_a_killed_import_had_in_the_log_goes_when_the_collection_is_opened(
         assert db.count() == 1
 
 
-def test_beside_a_reader_elsewhere_it_is_said_that_something_is_left(db, found, start, killed):
+def test_beside_a_reader_elsewhere_it_is_said_that_something_is_left(db, found, start_reader, killed):
     db.remember("here", session="other")
-    reader = start("""
-import sqlite3
-held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
-held.execute("BEGIN")
-held.execute("SELECT count(*) FROM memory").fetchone()
-tell("reads")
-wait()
-held.execute("COMMIT")
-tell("done")
-wait()
-""")
-    assert reader.stdout.readline() == "reads\n"
+    reader = start_reader()
     killed()
     assert db.stats()["erasure_pending"]
     assert found([SECRET]) != []

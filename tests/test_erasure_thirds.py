@@ -46,18 +46,6 @@ tell(verbs[verb](json.loads(ids)))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
-READER = """
-import sqlite3
-held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
-held.execute("BEGIN")
-held.execute("SELECT count(*) FROM memory").fetchone()
-tell("reads")
-wait()
-held.execute("COMMIT")
-tell("done")
-wait()
-"""
-
 
 def mark(part, number):
     return f"zq{part}{number:06}"
@@ -142,7 +130,7 @@ def marks(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, seed, counted):
+def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, start_reader, seed, counted):
     stored = Marked(db, marks, random.Random(f"{os.environ.get('RETENTIVE_SOAK_SEED', '')} {seed}"))
     counted(memories_erased=len(stored.alive))
     stored.check()
@@ -150,7 +138,7 @@ def test_of_6000_memories_nothing_is_left_of_those_that_went(db, marks, start, s
     stored.check()
     by_a_process_that_is_killed(stored, start)
     stored.check()
-    beside_a_reader(stored, start)
+    beside_a_reader(stored, start_reader)
     stored.check()
     assert db.clear() == len(stored.alive)
     stored.alive.clear()
@@ -193,10 +181,9 @@ def by_a_process_that_is_killed(stored, start):
     assert stored.db.expire("2999-01-01") == 100
 
 
-def beside_a_reader(stored, start):
+def beside_a_reader(stored, start_reader):
     third = stored.third()
-    reader = start(READER)
-    assert reader.stdout.readline() == "reads\n"
+    reader = start_reader()
     assert stored.db.delete(stored.gone(third)) == len(third)
     assert stored.db.stats()["erasure_pending"]
     reader.stdin.write("\n")
@@ -250,12 +237,13 @@ FIRST_CALLS = {
 
 
 @pytest.mark.parametrize("call", FIRST_CALLS)
-def test_the_first_call_after_a_read_elsewhere_ended_completes_the_erasure(tmp_path, embedder, marks, start, call):
+def test_the_first_call_after_a_read_elsewhere_ended_completes_the_erasure(
+    tmp_path, embedder, marks, start_reader, call
+):
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         db.remember_many([memory(number, session=mark("s", 1)) for number in range(1, 10)])
         db.remember("another", id="other", session="other")
-        reader = start(READER)
-        assert reader.stdout.readline() == "reads\n"
+        reader = start_reader()
         assert db.forget(mark("s", 1)) == 9  # the calls follow at once: none may rest after it tried in vain
         reader.stdin.write("\n")
         reader.stdin.flush()

@@ -156,3 +156,36 @@ def test_a_signal_at_any_moment_of_long_work_is_raised(db, tmp_path, alarms, cal
                 until_it_is_heard(number)
     finally:
         gc.enable()
+
+
+def test_an_interrupt_while_an_erasure_waits_says_all_that_was_stored(db, alarms):
+    """Documents that replace others wait, when they are stored, for reads of this process that take long."""
+    db.remember_many([{"text": f"number {number}", "session": "s"} for number in range(3_000)])
+    ended = threading.Event()
+
+    def check():
+        while not ended.is_set():
+            db.verify()
+
+    def stop(*_):
+        signal.setitimer(signal.ITIMER_REAL, 0)  # once
+        raise StopError
+
+    documents, names = [f"document {number}" for number in range(20)], [f"d{number}" for number in range(20)]
+    checking = threading.Thread(target=check)
+    checking.start()
+    try:
+        for attempt in range(30):
+            stored = None
+            try:
+                alarms(0.004 + attempt / 2_000, stop)
+                db.add(documents, [{"attempt": attempt}] * 20, names)
+                stored = 20
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except StopError as error:
+                stored = getattr(error, "stored", stored)  # it may come between two lines of this test
+            found = [row for row in db.get(names) if row.metadata["attempt"] == attempt]
+            assert len(found) == stored or stored is None
+    finally:
+        ended.set()
+        checking.join()

@@ -7,9 +7,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use retentive_benches::{Numbers, argument, settings};
-use retentive_core::engine::{Engine, Mode, Options, Ranked, Reach, RecallRequest};
-use retentive_core::model::Kind;
+use retentive_benches::{Numbers, argument, recall_request};
+use retentive_core::engine::{Engine, Options, Ranked, Reach, RecallRequest};
 use retentive_core::store::Durability;
 use retentive_core::vector::hamming;
 
@@ -46,27 +45,7 @@ fn question(engine: &Engine, session: &str, numbers: &mut Numbers) -> Result<Rec
 }
 
 fn asked(query: String, vector: Vec<f32>) -> RecallRequest {
-    RecallRequest {
-        query,
-        query_terms: Vec::new(),
-        vectors: vec![vector],
-        model_epoch: None,
-        reach: Reach::default(),
-        limit: Some(FOUND),
-        token_budget: None,
-        score_gap: None,
-        kinds: vec![Kind::Turn, Kind::Fact, Kind::Pinned],
-        include_superseded: false,
-        mode: Mode::Hybrid,
-        now: NOW,
-        as_of: None,
-        exclude_ids: Vec::new(),
-        filter: None,
-        min_relevance: None,
-        refusal_floor: None,
-        calibrated: false,
-        settings: settings(),
-    }
+    RecallRequest { reach: Reach::default(), limit: Some(FOUND), ..recall_request(query, vector, String::new(), NOW) }
 }
 
 fn drawn(engine: &Engine, numbers: &mut Numbers, queries: usize) -> Result<Vec<RecallRequest>, Box<dyn Error>> {

@@ -160,8 +160,14 @@ impl Core {
         ids: &Bound<'_, PyList>,
     ) -> PyResult<()> {
         let memories = given(memories.0);
-        let stored = call(py, |interrupt| self.0.remember(memories, now, interrupt))?;
-        stored.into_iter().try_for_each(|id| ids.append(id))
+        let mut stored = Vec::new();
+        let done = call(py, |interrupt| {
+            stored = self.0.remember(memories, now, interrupt)?;
+            Ok(())
+        });
+        // What was stored is told also where a signal handler raised afterwards.
+        stored.into_iter().try_for_each(|id| ids.append(id))?;
+        done
     }
 
     fn replace_turns(

@@ -69,7 +69,7 @@ impl Engine {
     /// Stores what was measured for the model with this id.
     pub fn set_calibration(&self, model: i64, calibration: &Calibration, interrupt: Interrupt) -> Result<()> {
         self.write(interrupt, |tx: &WriteTx| tx.set_calibration(model, calibration))?;
-        self.scrub(interrupt)?;
+        self.scrub(interrupt);
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Engine {
     pub fn drop_calibration(&self, interrupt: Interrupt) -> Result<bool> {
         let dropped = self.write(interrupt, |tx: &WriteTx| tx.drop_calibration())?;
         if dropped {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(dropped)
     }

@@ -46,7 +46,7 @@ impl Engine {
             Ok(Some((ids, removed)))
         })?;
         if committed.as_ref().is_some_and(|(_, removed)| *removed > 0) {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(committed)
     }

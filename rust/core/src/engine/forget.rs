@@ -41,14 +41,15 @@ impl Engine {
             tx.drop_calibration()?;
             tx.clear()
         })?;
-        self.scrub(interrupt)?;
+        self.scrub(interrupt);
         Ok(gone)
     }
 
-    /// Takes what was erased out of the log too, when no other process's read prevents it.
-    pub(super) fn scrub(&self, interrupt: Interrupt) -> Result<()> {
+    /// Takes what was erased out of the log too, when no other process's read prevents it. The write before it stands, so an interrupt
+    /// ends only the waiting: what is left goes with a later call, and whoever interrupted hears it from the binding.
+    pub(super) fn scrub(&self, interrupt: Interrupt) {
         let _inside = gate::enter();
-        self.store.scrub(interrupt)
+        let _ = self.store.scrub(interrupt);
     }
 
     fn erase(&self, interrupt: Interrupt, select: impl FnOnce(&ReadTx) -> Result<Vec<Seq>>) -> Result<usize> {
@@ -59,7 +60,7 @@ impl Engine {
             if seqs.is_empty() { Ok(0) } else { tx.erase(&seqs) }
         })?;
         if gone > 0 {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(gone)
     }

@@ -164,7 +164,7 @@ impl Engine {
             import.finish()
         })?;
         if imported.erased {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(imported)
     }

@@ -83,7 +83,7 @@ impl Engine {
             Ok((begun, drops))
         })?;
         if dropped {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(begun)
     }
@@ -164,7 +164,7 @@ impl Engine {
             Ok(Ended { epoch: Some(tx.model_epoch()?), added, done, total })
         })?;
         if ended.epoch.is_some() {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(ended)
     }

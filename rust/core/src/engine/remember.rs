@@ -70,7 +70,7 @@ impl Engine {
             })
         })?;
         if stored.iter().any(|one| one.erased) {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(stored.into_iter().map(|one| one.id).collect())
     }

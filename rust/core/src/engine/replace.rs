@@ -30,7 +30,7 @@ impl Engine {
             Ok((ids, gone))
         })?;
         if gone > 0 {
-            self.scrub(interrupt)?;
+            self.scrub(interrupt);
         }
         Ok(ids)
     }
