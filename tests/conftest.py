@@ -279,7 +279,7 @@ wait()
 
 @pytest.fixture
 def start_reader(start: Callable[..., subprocess.Popen[str]]) -> Callable[[], subprocess.Popen[str]]:
-    """Start a process in a read transaction of SQLite's. At a line it ends that and says `done`, at another one itself."""
+    """Start a process in SQLite's read transaction: at a line it ends that and says `done`, at another one itself."""
 
     def start_reader() -> subprocess.Popen[str]:
         child = start(READER)
