@@ -1,5 +1,6 @@
 """Fixtures of all tests. `retentive` is imported lazily, and is the installed wheel, not the source tree."""
 
+import gc
 import importlib.util
 import os
 import select
@@ -99,6 +100,31 @@ def memory_db(embedder):
 
     with Collection("test", embedder=embedder) as collection:
         yield collection
+
+
+@pytest.fixture
+def no_finalizers() -> Iterator[None]:
+    """Nothing is torn down and no collection of garbage is watched: Python swallows what a handler raises in either."""
+    gc.collect()
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []  # hypothesis has one
+    gc.disable()
+    yield
+    gc.enable()
+    gc.callbacks[:] = callbacks
+
+
+@pytest.fixture
+def alarms(no_finalizers: None) -> Iterator[Callable[..., None]]:
+    """Send SIGALRM after so many seconds, and then as often unless `once`, to this handler."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def alarms(seconds: float, handler: Callable[..., None], once: bool = False) -> None:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0 if once else seconds)
+
+    yield alarms
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 CHILD = """

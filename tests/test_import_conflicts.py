@@ -299,7 +299,7 @@ def test_an_import_that_is_broken_off_stores_nothing(db, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
-def test_an_import_that_a_signal_interrupts_stores_all_or_nothing(db, tmp_path):
+def test_an_import_that_a_signal_interrupts_stores_all_or_nothing(db, tmp_path, alarms):
     db.remember_many([{"text": f"number {n}", "session": "many"} for n in range(2_000)])
     file = tmp_path / "chat.jsonl"
     db.export(file, vectors=True)
@@ -307,20 +307,15 @@ def test_an_import_that_a_signal_interrupts_stores_all_or_nothing(db, tmp_path):
     def stop(*_):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, stop)
     counts = set()
-    try:
-        for delay in (0.01, 0.05, 0.1, 0.2, 0.4, 0.8):
-            with Collection(f"c{delay}", path=tmp_path, embedder=HashEmbedder(64)) as target:
-                signal.setitimer(signal.ITIMER_REAL, delay)
-                with contextlib.suppress(KeyboardInterrupt):
-                    target.import_(file)
+    for delay in (0.01, 0.05, 0.1, 0.2, 0.4, 0.8):
+        with Collection(f"c{delay}", path=tmp_path, embedder=HashEmbedder(64)) as target:
+            with contextlib.suppress(KeyboardInterrupt):
+                alarms(delay, stop, once=True)
+                target.import_(file)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                counts.add(target.count())
-                assert target.verify().ok
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+            counts.add(target.count())
+            assert target.verify().ok
     assert counts <= {0, 2_000}
     assert 0 in counts
 

@@ -1,6 +1,5 @@
 """Ctrl-C and other signals: heard while waiting, honest about what was stored, and free to use the collection."""
 
-import gc
 import os
 import signal
 import threading
@@ -25,20 +24,6 @@ tell("released")
 """)
     assert child.stdout.readline() == "held\n"
     return child
-
-
-@pytest.fixture
-def alarms():
-    """Send SIGALRM after so many seconds, and then as often, to this handler."""
-    before = signal.getsignal(signal.SIGALRM)
-
-    def alarms(seconds, handler):
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
-
-    yield alarms
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
@@ -96,16 +81,7 @@ def test_a_handler_may_close_the_collection_that_waits(waiting, holder, alarms):
         waiting.remember("too late", session="s")
 
 
-@pytest.fixture
-def nothing_is_torn_down():
-    """What other tests left goes before and after: Python swallows an interrupt that arrives in a finalizer."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("nothing_is_torn_down")
+@pytest.mark.usefixtures("no_finalizers")
 @pytest.mark.parametrize("verb", ["remember_many", "add"])
 @pytest.mark.parametrize("milliseconds", [20, 60, 110, 170])
 def test_a_bulk_write_says_exactly_how_many_it_stored(tmp_path, embedder, verb, milliseconds):
@@ -148,14 +124,9 @@ def test_a_signal_at_any_moment_of_long_work_is_raised(db, tmp_path, alarms, cal
         while heard == number:
             work()
 
-    gc.collect()
-    gc.disable()  # what a handler raises in a callback of a weak reference is lost in any program
-    try:
-        for number in range(60):
-            with pytest.raises(StopError):
-                until_it_is_heard(number)
-    finally:
-        gc.enable()
+    for number in range(60):
+        with pytest.raises(StopError):
+            until_it_is_heard(number)
 
 
 def test_an_interrupt_while_an_erasure_waits_says_all_that_was_stored(db, alarms):

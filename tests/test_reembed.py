@@ -157,34 +157,29 @@ def test_what_was_embedded_before_an_error_stays_and_the_same_call_goes_on(db, e
     assert_moved(db)
 
 
-def test_an_interrupt_at_any_moment_leaves_a_handle_that_works(tmp_path, embedder):
+def test_an_interrupt_at_any_moment_leaves_a_handle_that_works(tmp_path, embedder, alarms):
     dice = random.Random(5)
     old, new = quick(embedder), quick(NEW)
 
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
     seen = set()
-    try:
-        with Collection("test", path=tmp_path, embedder=old, durability="normal") as db:
-            filled(db, 600)
-            for at, to in [(old, new), (new, old)] * 20:
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0005, 0.06))
-                    db.reembed(to)
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                except KeyboardInterrupt:
-                    now = db.stats()["model"]
-                    seen.add(now == to.name)
-                    assert db.embedder.name == now
-                    assert db.search(texts(1)[0], mode="dense", limit=1).texts == texts(1)
+    with Collection("test", path=tmp_path, embedder=old, durability="normal") as db:
+        filled(db, 600)
+        for at, to in [(old, new), (new, old)] * 20:
+            try:
+                alarms(dice.uniform(0.0005, 0.06), interrupt, once=True)
                 db.reembed(to)
-                assert db.embedder is to or db.embedder.name == to.name != at.name
-            assert_moved(db, old)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                now = db.stats()["model"]
+                seen.add(now == to.name)
+                assert db.embedder.name == now
+                assert db.search(texts(1)[0], mode="dense", limit=1).texts == texts(1)
+            db.reembed(to)
+            assert db.embedder is to or db.embedder.name == to.name != at.name
+        assert_moved(db, old)
     assert False in seen
 
 
