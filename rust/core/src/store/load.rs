@@ -67,12 +67,13 @@ impl ReadTx<'_> {
         let mut several = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
         let mut statement = self.sql().prepare_cached(SELECT_CHANGED).at(self.path())?;
         let mut rows = statement.query((partition, since)).at(self.path())?;
-        let mut found = 0;
+        let (mut found, mut last) = (0, None);
         while let Some(row) = rows.next().at(self.path())? {
             let seq: Seq = row.get(WIDTH + 4).at(self.path())?;
             let missing = |column: usize| row.get_ref(column).map(|value| value == ValueRef::Null).at(self.path());
             let entry = if missing(0)? { None } else { Entry::read(row).at(self.path())? };
-            let entry = entry.filter(|entry| entry.head.partition == partition && entry.head.rev > since);
+            let twice = last.replace(seq).is_some_and(|last| seq <= last);
+            let entry = entry.filter(|entry| !twice && entry.head.partition == partition && entry.head.rev > since);
             let entry = entry.ok_or_else(|| self.damaged("memory", seq))?;
             if missing(WIDTH)? {
                 return Err(self.damaged("content", seq));

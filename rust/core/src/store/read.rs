@@ -134,10 +134,14 @@ impl ReadTx<'_> {
         let mut statement = self.sql().prepare_cached(select).at(self.path)?;
         let mut rows = statement.query([number]).at(self.path)?;
         let mut found = 0;
+        let mut last = None;
         while let Some(row) = rows.next().at(self.path)? {
+            // A damaged index may lead to a row twice, and to another one never.
             let entry = Entry::read(row).at(self.path)?;
-            let entry = entry.filter(|entry| scan.covers(&entry.head));
-            each(&entry.ok_or_else(|| self.damaged("memory", row.get(0).unwrap_or(0)))?.head)?;
+            let entry = entry.filter(|entry| scan.covers(&entry.head) && last < Some(scan.place(&entry.head)));
+            let head = entry.ok_or_else(|| self.damaged("memory", row.get(0).unwrap_or(0)))?.head;
+            last = Some(scan.place(&head));
+            each(&head)?;
             found += 1;
         }
         if expected >= 0 && expected != found {

@@ -186,6 +186,16 @@ impl Scan {
             Self::Expired(now) => head.expires.is_some_and(|expires| expires <= now),
         }
     }
+
+    /// What the walk goes up by, from row to row.
+    pub(super) fn place(self, head: &Head) -> (Option<i64>, Seq) {
+        let first = match self {
+            Self::Scope(_) => head.turn,
+            Self::Partition(_) | Self::All => None,
+            Self::Expired(_) => head.expires,
+        };
+        (first, head.seq)
+    }
 }
 
 /// What `changes` found.
