@@ -116,11 +116,10 @@ def test_a_signal_at_any_moment_of_long_work_is_raised(db, tmp_path, alarms, cal
     def stop(*_):
         nonlocal heard
         heard += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)  # once
         raise StopError
 
     def until_it_is_heard(number):
-        alarms(0.002 + number / 20_000, stop)
+        alarms(0.002 + number / 20_000, stop, once=True)
         while heard == number:
             work()
 
@@ -139,7 +138,6 @@ def test_an_interrupt_while_an_erasure_waits_says_all_that_was_stored(db, alarms
             db.verify()
 
     def stop(*_):
-        signal.setitimer(signal.ITIMER_REAL, 0)  # once
         raise StopError
 
     documents, names = [f"document {number}" for number in range(20)], [f"d{number}" for number in range(20)]
@@ -149,7 +147,7 @@ def test_an_interrupt_while_an_erasure_waits_says_all_that_was_stored(db, alarms
         for attempt in range(30):
             stored = None
             try:
-                alarms(0.004 + attempt / 2_000, stop)
+                alarms(0.004 + attempt / 2_000, stop, once=True)
                 db.add(documents, [{"attempt": attempt}] * 20, names)
                 stored = 20
                 signal.setitimer(signal.ITIMER_REAL, 0)
