@@ -152,7 +152,7 @@ def without_numbers(text):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("closed", CLOSED if SOAK else CLOSED[-1:], ids=str)
-def test_a_closed_stream_is_one_that_holds_nothing_for_every_command(base, tmp_path, closed):
+def test_a_closed_stream_is_one_that_holds_nothing_for_every_command(base, tmp_path, closed, counted):
     cases = [
         (program, line, numbers)
         for program, lines in PROGRAMS.items()
@@ -186,6 +186,7 @@ def test_a_closed_stream_is_one_that_holds_nothing_for_every_command(base, tmp_p
         if not right:
             wrong.append((case, code, told, folder, usual))
     assert wrong == []
+    counted(streams_closed=len(closed) * len(cases) // 2)
 
 
 AT_THE_START = """

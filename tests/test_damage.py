@@ -350,14 +350,15 @@ def test_every_store_error_names_the_file(tmp_path, embedder):
 
 HALF_COPIED = """
 import subprocess
-READS = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN'); c.execute('SELECT * FROM meta').fetchall()"
-COPIES = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint(PASSIVE)').fetchone())"
+START = "import sqlite3, sys; raw = sqlite3.connect(sys.argv[1]); "
+READS = START + "raw.execute('BEGIN'); raw.execute('SELECT * FROM meta').fetchall(); print(1, flush=True); input()"
+COPIES = START + "print(*raw.execute('PRAGMA wal_checkpoint(PASSIVE)').fetchone())"
 with opened() as db:
     db.remember_many([{"text": f"old {i} " * 150, "session": "old", "id": f"old {i}"} for i in range(80)])
 db = opened()
 for i in range(40):
     if i == 20:
-        command = [sys.executable, "-c", READS + "; print('reading', flush=True); input()", db.path]
+        command = [sys.executable, "-c", READS, db.path]
         reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         reader.stdout.readline()
     db.remember(f"said {i}", session="s")
