@@ -129,12 +129,26 @@ def test_two_handles_of_one_file_in_one_process_share_its_numbers(tmp_path, embe
         assert len(two.turns("s")) == 21
 
 
+LOCKED = """
+import fcntl
+with open(f"{folder}/test.db", "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        tell("free")
+    except OSError:
+        tell("locked")
+"""
+
+
 def test_closing_one_handle_does_not_let_go_of_the_others_lock(tmp_path, embedder, run):
     with Collection("test", path=tmp_path, embedder=embedder) as one:
-        Collection("test", path=tmp_path, embedder=embedder).close()
         one.remember("mine", session="s")
+        with Collection("test", path=tmp_path, embedder=embedder) as another:
+            another.count()
+        assert sys.platform == "win32" or run(LOCKED) == ["locked"]
         run("opened().remember('theirs', session='s')")
         assert [turn.text for turn in one.turns("s")] == ["mine", "theirs"]
+    assert sys.platform == "win32" or run(LOCKED) == ["free"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="links and limits of one kind are enough")
