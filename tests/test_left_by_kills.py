@@ -26,7 +26,7 @@ import os, sys
 from retentive import Collection, HashEmbedder
 
 db = Collection("killed", embedder=HashEmbedder(8))
-db.remember_many([{"text": f"a secret of old {n}"} for n in range(1_100)])
+db.remember_many([{"text": f"a secret of old {n} " + "x" * 2_000} for n in range(1_100)])
 db.export(sys.argv[1], progress=lambda *told: os.kill(os.getpid(), 9))
 """
 
