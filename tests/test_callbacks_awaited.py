@@ -1,6 +1,7 @@
 """Async callables that raise, answer junk, sleep, use the collection, start tasks or threads; plain ones cancelled."""
 
 import asyncio
+import itertools
 import threading
 
 import pytest
@@ -16,6 +17,7 @@ from retentive import (
 
 INNER = HashEmbedder(32)
 TRIGGER = "trigger"
+NUMBERS = itertools.count()
 WORKING = 8  # coroutines beside the call
 ROUNDS = 3
 
@@ -24,11 +26,12 @@ pytestmark = pytest.mark.timeout(120)  # a deadlock fails, with every thread's s
 
 async def use(db):
     """What a callable may await of the collection that awaits it."""
-    new = await db.aremember("from inside", session="inside", kind="fact", check=False)
+    inside = f"inside {next(NUMBERS)}"  # another task's facts are not forgotten here
+    new = await db.aremember("from inside", session=inside, kind="fact", check=False)
     await db.afeedback(new, "corrected", correction="from further inside")
-    await db.arecall("inside", session="inside", min_relevance=None)
-    await db.acontext("inside", session="inside")
-    await db.aforget(session="inside", kinds=("fact",))
+    await db.arecall("inside", session=inside, min_relevance=None)
+    await db.acontext("inside", session=inside)
+    await db.aforget(session=inside, kinds=("fact",))
 
 
 async def raises(db):
