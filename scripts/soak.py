@@ -102,14 +102,14 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
     yield tests("hostile texts", "test_block_layout.py", counts=("hostile_texts",), limit_s=3_600, TEXTS=calls)
     yield tests("hostile arguments", hostile, counts=("hostile_calls",), limit_s=3_600 + calls, ARGUMENTS=calls)
     sequences, compared = size("SEQUENCES", 400), ("operations_compared",)
-    yield tests(
-        "sequences of calls", "test_model.py", counts=compared, limit_s=900 + 5 * sequences, SEQUENCES=sequences
-    )
+    models = ("test_model.py", "test_async_loops.py")
+    yield tests("sequences of calls", *models, counts=compared, limit_s=900 + 5 * sequences, SEQUENCES=sequences)
     disk = ("--release", "--package", "retentive-core", "--test", "disk_faults")
     yield cargo("failing disk", *disk, counts=("faults_injected", "power_cuts"))
     thirds, erased = size("THIRDS", 20), ("memories_erased",)
     yield tests("erasure", "test_erasure*.py", counts=erased, limit_s=900 + 60 * thirds, THIRDS=thirds)
     yield tests("forks", "test_fork.py", counts=("forks",), limit_s=1_800)
+    yield tests("closed streams", "test_closed_streams.py", counts=("streams_closed",), limit_s=1_800)
     yield tests("reader beside writer", "test_latency.py", counts=("reads_checked",), limit_s=1_800)
     yield cargo("fuzz corpus", "--test", "corpus", counts=("fuzz_inputs",), folder=FUZZ)
     yield from fuzz_parts(seed, float(sizes.get("RETENTIVE_FUZZ_SECONDS", "60")))

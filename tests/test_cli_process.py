@@ -114,10 +114,37 @@ def test_ctrl_c_at_the_start_is_one_sentence(tmp_path, module, script):
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"retentive: interrupted\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+@pytest.mark.parametrize(
+    ("program", "name", "modules"),
+    [
+        ("retentive.repair", "repair", ["retentive._results", "retentive.repair", "retentive._working_folder"]),
+        (
+            "retentive.evaluate",
+            "python -m retentive.evaluate",
+            ["retentive._core", "retentive.evaluate", "retentive.evaluate.__main__", "retentive.evaluate.plot"],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_ctrl_c_at_the_start_of_the_other_programs_is_one_sentence(tmp_path, program, name, modules):
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    for number, module in enumerate(modules):
+        (tmp_path / "sitecustomize.py").write_text(CTRL_C_AT.format(module=module))
+        command = [sys.executable, "-um" if number else "-m", program, "--help"]
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=60, env=os.environ | {"PYTHONPATH": path}
+        )
+        told = f"{name}: interrupted\n".encode()
+        assert (module, done.returncode, done.stdout, done.stderr) == (module, 130, b"", told)
+
+
 def test_ctrl_c_is_left_alone_where_another_program_imports_the_package():
-    code = "import signal; before = signal.getsignal(2); import retentive; print(signal.getsignal(2) is before)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
-    assert done.stdout == "True\n"
+    code = "import signal; before = signal.getsignal(2); import {}; print(signal.getsignal(2) is before)"
+    for module in ("retentive", "retentive.repair", "retentive.evaluate.__main__", "retentive.cli"):
+        command = [sys.executable, "-c", code.format(module)]
+        done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
+        assert done.stdout == "True\n"
 
 
 def test_the_module_is_the_program(many):

@@ -72,6 +72,19 @@ def test_correction_of_a_turn_is_a_fact_and_the_turn_stays(memory_db):
     assert memory_db.recall("lives in", session="a", **ALL).ids == [new]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_what_was_superseded_takes_up_no_place(memory_db, mode):
+    query = "apple pie recipe with butter"
+    old = memory_db.remember(query, session="a", kind="fact")
+    live = memory_db.remember("apple pie", session="a")
+    new = memory_db.feedback(old, "corrected", correction="the recipe was lost")
+    for found in (
+        memory_db.recall(query, session="a", limit=1, mode=mode, exclude_ids=[new], **ALL),
+        memory_db.search(query, limit=1, mode=mode, filter={"_vx_supersedes": {"$exists": False}}),
+    ):
+        assert found.ids == [live]
+
+
 def test_new_wording_is_found_and_the_old_is_not(memory_db):
     old = memory_db.remember("The office is in Lyon", kind="fact")
     new = memory_db.feedback(old, "corrected", correction="Headquarters moved to Paris")

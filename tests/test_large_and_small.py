@@ -29,7 +29,16 @@ def test_recall_packs_the_short_ones_behind_long_ones_that_do_not_fit_and_names_
     narrow = kitchen.recall(
         "apple pie recipe with butter and sugar", token_budget=80, exclude_ids=[top.id], limit=9, **ALL
     )
+    assert narrow.dropped
     assert {reason for _, reason in narrow.dropped} <= {"over budget", "over limit"}
+    kitchen.remember("apple pie recipe with butter and sugar", kind="fact", id="best")
+    packed = kitchen.recall("apple pie recipe with butter and sugar", token_budget=80, limit=9, **ALL)
+    assert (packed.top.id, packed.truncated) == ("best", True)
+    assert len(packed) > 2
+    assert packed.token_estimate <= 80
+    assert all(len(result.text) < 100 for result in packed)
+    assert {(top.id, "over budget")} <= set(packed.dropped)
+    kitchen.forget(ids=["best"])
     block = kitchen.context("apple pie recipe with butter and sugar", token_budget=80, excerpt=None, **ALL)
     assert block.retrieved
     assert all(len(result.text) < 100 for result in block.retrieved)

@@ -21,6 +21,16 @@ memory.checkpoint()
 """
 
 
+KILLED_EXPORT = """
+import os, sys
+from retentive import Collection, HashEmbedder
+
+db = Collection("killed", embedder=HashEmbedder(8))
+db.remember_many([{"text": f"a secret of old {n} " + "x" * 2_000} for n in range(1_100)])
+db.export(sys.argv[1], progress=lambda *told: os.kill(os.getpid(), 9))
+"""
+
+
 def left(folder, ending):
     return [path for path in folder.iterdir() if path.name.endswith(ending)]
 
@@ -38,8 +48,10 @@ def test_a_killed_checkpoint_leaves_nothing_behind_the_next_one(tmp_path):
 def test_a_killed_export_leaves_nothing_behind_the_next_one_to_that_place(tmp_path, verb, embedder):
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         db.remember("something", session="s")
-        dead = tmp_path / "out.db.123-0.part"
-        dead.write_text("a secret of old")
+        command = [sys.executable, "-c", KILLED_EXPORT, str(tmp_path / "out.db")]
+        assert subprocess.run(command, check=False, timeout=60).returncode == -9
+        (dead,) = left(tmp_path, ".part")
+        assert b"a secret of old" in dead.read_bytes()
         others = [
             tmp_path / name for name in ("out.db.x-0.part", "out.db.1-.part", "other.db.1-0.part", "out.db.1-0.json")
         ]

@@ -9,6 +9,7 @@ import pytest
 import retentive.memory as constants
 from retentive import InvalidInputError
 
+RESERVED = sorted(getattr(constants, name) for name in dir(constants) if name.startswith("K_"))
 ROUND_TRIPS = [
     {},
     {"a": None, "b": True, "c": False},
@@ -31,12 +32,30 @@ def test_metadata_round_trips_exactly(memory_db, metadata):
 
 
 def test_own_keys_that_sound_like_ours_are_only_data(memory_db):
-    stored = memory_db.remember(
-        "x", session="a", metadata={"session": "b", "kind": "fact", "id": "other", "pinned": True}
-    )
+    own = {"session": "b", "kind": "fact", "id": "other", "pinned": True, "created_at": "2000-01-01", "user": "ann"}
+    stored = memory_db.remember("x", session="a", metadata=own)
     result = memory_db.get_one(stored)
-    assert (result.id, result.session, result.kind) == (stored, "a", "turn")
-    assert memory_db.turns("b") == []
+    assert (result.id, result.session, result.kind, result.user) == (stored, "a", "turn", None)
+    assert result.timestamp.year > 2000
+    assert {key: result.metadata[key] for key in own} == own
+    assert memory_db.turns("b") == memory_db.facts(session="a") == []
+    assert memory_db.count(user="ann") == 0
+    assert memory_db.context("x", session="a").pinned == ()
+    assert memory_db.search("x", filter=own).ids == [stored]
+
+
+@pytest.mark.parametrize("key", [*RESERVED, "_vx_", "_vx_anything"])
+def test_reserved_keys_are_refused_wherever_metadata_is_given(memory_db, key):
+    metadata = {key: "fact"}
+    for call in (
+        lambda: memory_db.remember("x", metadata=metadata),
+        lambda: memory_db.remember_many([{"text": "x", "metadata": metadata}]),
+        lambda: memory_db.add(["x"], metadata=[metadata]),
+        lambda: memory_db.import_items([{"text": "x", "metadata": metadata}]),
+    ):
+        with pytest.raises(InvalidInputError, match=key):
+            call()
+    assert memory_db.count() == 0
 
 
 def test_metadata_may_be_any_mapping(memory_db):

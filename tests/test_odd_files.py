@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX fil
 
 USE = """
 import stat
+from retentive import InvalidInputError
 from retentive.repair import repair
 
 
@@ -36,7 +37,7 @@ def used(**options):
 def repaired():
     try:
         return repair(f"{folder}/test.db", f"{folder}/saved.db").rows_saved.get("memory", 0)
-    except (StoreError, OSError) as error:
+    except (StoreError, OSError, InvalidInputError) as error:
         return type(error).__name__
 
 

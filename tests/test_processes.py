@@ -18,6 +18,22 @@ with opened(durability="normal") as db:
             db.recall("who says what", session="all", limit=3)
 """
 
+READER = """
+import time
+while not os.path.exists(f"{folder}/go"):
+    pass
+seen = 0
+with opened() as db:
+    while not os.path.exists(f"{folder}/written"):
+        turns = [turn.turn for turn in db.turns("all")]
+        assert turns == list(range(len(turns))) and len(turns) >= seen, (seen, turns)
+        seen = len(turns)
+        assert len(db.recall("who says what", session="all", limit=3, min_relevance=None)) == min(3, seen) or not seen
+        assert db.count() >= seen
+        time.sleep(0.05)  # the writers are the ones to press
+    tell(db.count(session="all"))
+"""
+
 HOLDER = """
 import sqlite3
 held = sqlite3.connect(f"{folder}/test.db", isolation_level=None)
@@ -30,11 +46,16 @@ tell("released")
 
 
 def test_eight_processes_open_a_new_file_at_once_and_every_turn_number_is_given_once(start, tmp_path, embedder):
+    readers = [start(READER) for _ in range(4)]
     children = [start(OPENER, f"process {i}", 60) for i in range(8)]
     (tmp_path / "go").touch()
     for child in children:
         _, error = child.communicate(timeout=100)
         assert child.returncode == 0, error
+    (tmp_path / "written").touch()
+    for reader in readers:
+        told, error = reader.communicate(timeout=100)
+        assert (reader.returncode, told.split()) == (0, ["480"]), error
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         turns = db.turns("all")
         assert [turn.turn for turn in turns] == list(range(480))
@@ -108,12 +129,26 @@ def test_two_handles_of_one_file_in_one_process_share_its_numbers(tmp_path, embe
         assert len(two.turns("s")) == 21
 
 
+LOCKED = """
+import fcntl
+with open(f"{folder}/test.db", "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        tell("free")
+    except OSError:
+        tell("locked")
+"""
+
+
 def test_closing_one_handle_does_not_let_go_of_the_others_lock(tmp_path, embedder, run):
     with Collection("test", path=tmp_path, embedder=embedder) as one:
-        Collection("test", path=tmp_path, embedder=embedder).close()
         one.remember("mine", session="s")
+        with Collection("test", path=tmp_path, embedder=embedder) as another:
+            another.count()
+        assert sys.platform == "win32" or run(LOCKED) == ["locked"]
         run("opened().remember('theirs', session='s')")
         assert [turn.text for turn in one.turns("s")] == ["mine", "theirs"]
+    assert sys.platform == "win32" or run(LOCKED) == ["free"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="links and limits of one kind are enough")

@@ -168,11 +168,11 @@ def test_time_zone_of_the_machine_plays_no_part(zone):
         "from datetime import datetime\n"
         "from retentive import Collection, HashEmbedder\n"
         "db = Collection('c', embedder=HashEmbedder(8))\n"
-        "id = db.remember('x', timestamp=datetime(2026, 3, 8, 2, 30), ttl_days=1)\n"
-        "print(db.get_one(id).metadata['_vx_ts'], db.get_one(id) and db.expire(now='2026-03-09T02:29:59'))\n"
+        "id = db.remember('x', timestamp=datetime(2100, 3, 14, 2, 30), ttl_days=1)\n"  # no such time in Los Angeles
+        "print(db.get_one(id).metadata['_vx_ts'], db.get_one(id).metadata['_vx_expires'])\n"
+        "print(db.expire(now='2100-03-15T02:29:59.999999'), db.expire(now=datetime(2100, 3, 15, 2, 30)))\n"
     )
-    code = code.replace("ttl_days=1)", "ttl_days=100_000)").replace("2026-03-09", "2026-03-10")
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"TZ": zone}, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["2026-03-08T02:30:00+00:00", "0"]
+    assert done.stdout.split() == ["2100-03-14T02:30:00+00:00", "2100-03-15T02:30:00+00:00", "0", "1"]

@@ -128,4 +128,4 @@ __all__ = [
     "feedback_score",
 ]
 
-_start.give_back()
+_start.package_is_imported()

@@ -94,15 +94,13 @@ def refuse_name(target: Path, given: object, label: str, instead: str = "") -> N
 
 def file(path: object) -> Path:
     """Return a file's absolute path; of a link, what it leads to."""
-    given = _validate.path(path, "path", "the path of a file")
-    _validate.utf8_size(str(given), "path")
-    absolute = given.absolute()
+    absolute = _validate.absolute_path(path, "path", "the path of a file")
     if not absolute.is_symlink():
         return absolute
     try:
         target = absolute.resolve()
     except RuntimeError as error:  # a ring of links, before Python 3.13
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(given)) from error
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(absolute)) from error
     return absolute if absolute.exists() and not target.exists() else target  # of a descriptor it names no file
 
 
@@ -118,7 +116,7 @@ def infile(path: object) -> Path:
     except OSError:
         return source
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
-        raise InvalidInputError(f"{source}: it is {_kind(mode)}, expected a regular file or a pipe")
+        raise InvalidInputError(f"{source}: it is {kind(mode)}, expected a regular file or a pipe")
     return source
 
 
@@ -136,13 +134,14 @@ def outfile(path: object) -> Path:
         return target  # not there; or what is wrong with it shows when it is written
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InvalidInputError(
-            f"path is {_validate.shown(str(given))}, {_kind(mode)}, expected a regular file or a name that is free: "
+            f"path is {_validate.shown(str(given))}, {kind(mode)}, expected a regular file or a name that is free: "
             "the file is written beside its place and renamed; write a file and copy it there"
         )
     return target
 
 
-def _kind(mode: int) -> str:
+def kind(mode: int) -> str:
+    """Return what stands there that is neither a regular file nor a folder."""
     if stat.S_ISFIFO(mode):
         return "a pipe"
     if stat.S_ISSOCK(mode):

@@ -60,19 +60,26 @@ def warmup(engine: Engine) -> Steps[None]:
 def _file(name: str, path: object, readonly: bool) -> Path:
     """Return the file of a collection, absolute: a later change of folder must not move it.
 
-    A folder whose parent exists is made; anything else that is missing is the system's `FileNotFoundError`.
+    A folder whose parent exists is made; anything else that is missing, or in the way, is the system's `OSError`.
     """
     expected = "a folder; None keeps the collection in memory"
-    folder = _validate.path(path, "path", expected)
-    if str(folder) == ":memory:":
+    if str(_validate.path(path, "path", expected)) == ":memory:":
         raise InvalidInputError(f"path is {_validate.shown(path)}, expected {expected}")
-    folder = folder.absolute()
-    try:
-        str(folder).encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"path is {_validate.shown(path)}, expected a folder with a name in UTF-8") from error
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    if not readonly:
-        folder.mkdir(exist_ok=True)
+    folder = _validate.absolute_path(path, "path", "a folder")
+    if not folder.is_dir():
+        _refuse_what_is_there(folder)
+        if not readonly:
+            folder.mkdir(exist_ok=True)
     return folder / f"{name}.db"
+
+
+def _refuse_what_is_there(folder: Path) -> None:
+    """Raise what the system says of a path that is no folder, unless nothing is there: it can be made."""
+    try:
+        folder.stat()
+    except FileNotFoundError as error:
+        if folder.is_symlink():
+            target = str(folder.resolve())
+            raise FileNotFoundError(error.errno, error.strerror, str(folder), None, target) from error
+        return
+    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))

@@ -10,13 +10,15 @@ import re
 import sys
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from retentive import _start
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import SupportsWrite
 
 FAILED = 1
-INTERRUPTED = 130
+INTERRUPTED = _start.INTERRUPTED
 PIPE_CLOSED = 141  # as a shell says it of a program that the pipe ended: 128 + SIGPIPE
 
 # What a terminal acts upon, or shows in another order than it is stored: C0 but tab and line feed, DEL, C1, marks and
@@ -41,6 +43,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 def complain(sentence: str) -> None:
     """Write a sentence to standard error; where that cannot be written, the exit code alone tells."""
+    if sys.stderr is None:  # closed, and nothing stands in for it yet
+        return
     try:
         sys.stderr.write(f"{shown_in_line(sentence)}\n")
         sys.stderr.flush()
@@ -67,13 +71,17 @@ def run(program: Callable[[], int], name: str) -> int:
         program: takes the arguments of the process, returns an exit code.
         name: stands before the sentence of an error.
     """
-    prepare_streams()
     try:
+        _start.give_back()
+        prepare_streams()
         try:
             code = program()
         except SystemExit as ended:  # argparse
             code = ended.code if isinstance(ended.code, int) else FAILED
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        complain(f"{name}: interrupted")
+        code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
     except OSError as error:  # a disk that is full
@@ -86,6 +94,7 @@ def run(program: Callable[[], int], name: str) -> int:
 
 def prepare_streams() -> None:
     """Have every character read and written somehow, and streams that were closed swallow what is written."""
+    _start.open_standard_streams()
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 - to the end
     elif hasattr(sys.stdin, "reconfigure"):

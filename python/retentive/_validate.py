@@ -49,6 +49,16 @@ def path(value: object, name: str, expected: str) -> Path:
     raise InvalidInputError(f"{name} is {shown(value)}, expected {expected}")
 
 
+def absolute_path(value: object, name: str, expected: str) -> Path:
+    """Return an absolute path that the core can be given, which takes UTF-8; arguments as those of `path`."""
+    absolute = path(value, name, expected).absolute()
+    try:
+        str(absolute).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"{name} is {shown(value)}, expected {expected} with a name in UTF-8") from error
+    return absolute
+
+
 def collection_name(value: object) -> str:
     """Return a collection's name: 1 to 100 characters of letters, digits, `_ - .`, no leading dot."""
     if not isinstance(value, str) or not is_collection_name(value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _core, _validate
 from retentive._errors import FullError, InvalidInputError, RetentiveError
-from retentive._export import COMPANIONS, refuse_name
+from retentive._export import COMPANIONS, kind, refuse_name
 from retentive._report import Problem
 from retentive._terminal import INTERRUPTED, Arguments, complain, run, shown_in_line
 from retentive._working_folder import working_folder
@@ -83,11 +84,12 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
         What was saved, and what was lost.
 
     Raises:
-        InvalidInputError: `into` exists or is not named like a collection's file, an argument is no path, or the
-            language is not known.
+        InvalidInputError: `into` exists or is not named like a collection's file, `path` is a pipe or a device, an
+            argument is no path, or the language is not known.
         CorruptError: nothing of a collection can be read in it.
         VersionError: it was made by a newer version.
         FullError: the disk is full; no new file is left.
+        OSError: `path` or the folder of `into` is not there, is no file or folder, or may not be read.
 
     Examples:
         >>> import tempfile
@@ -102,17 +104,16 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
     """
     # Absolute: SQLite gets them as URIs.
     source = _validate.path(path, "path", "the damaged file").absolute()
-    target = _validate.path(into, "into", "the new file").absolute()
+    target = _validate.absolute_path(into, "into", "the new file")
     _validate.label(language, "language")
     refuse_name(target, into, "into")
-    if not source.is_file():
-        raise FileNotFoundError(f"no collection to repair at {source}")
+    _refuse_what_is_no_file(source)
     for beside in ("", *COMPANIONS):
         found = target.with_name(f"{target.name}{beside}")
         if os.path.lexists(found):
             raise InvalidInputError(f"{found} exists; name a file that does not, repair makes a new one")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"no folder {target.parent} to put the new collection in")
+    if not stat.S_ISDIR(target.parent.stat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target.parent))
     with working_folder(target.parent, ".repair-", "copy.db") as folder:
         copy = folder / "copy.db"
         _copy(source, copy, target)
@@ -122,6 +123,14 @@ def repair(path: str | os.PathLike[str], into: str | os.PathLike[str], *, langua
             raise _about(source, copy, error) from None
     problems = _without_log(source) + [Problem(*loss) for loss in lost]
     return RepairReport(saved, tuple(problems), more)
+
+
+def _refuse_what_is_no_file(source: Path) -> None:
+    mode = source.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(source))
+    if not stat.S_ISREG(mode):
+        raise InvalidInputError(f"path is {_validate.shown(str(source))}, {kind(mode)}, expected a regular file")
 
 
 def _without_log(source: Path) -> list[Problem]:

@@ -18,7 +18,6 @@ __all__ = ["main"]
 
 NEEDED = {"typer", "rich", "click", "pydantic"}  # the last two are what typer needs
 FAILED = 1
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,12 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
-        print(
-            f"retentive: the command line needs {error.name}, which is not installed; "
-            'install it with: pip install "retentive[cli]"',
-            file=sys.stderr,
+        _complain(
+            f"the command line needs {error.name}, which is not installed; "
+            'install it with: pip install "retentive[cli]"'
         )
         return FAILED
     except KeyboardInterrupt:
-        print("retentive: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        _complain("interrupted")
+        return _start.INTERRUPTED
+
+
+def _complain(sentence: str) -> None:
+    from retentive._terminal import complain  # brings argparse
+
+    complain(f"retentive: {sentence}")

@@ -93,7 +93,8 @@ def _usage(error: Exception) -> int:
 
 def _system(error: OSError) -> str:
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
+    names = " -> ".join(str(name) for name in (error.filename, error.filename2) if name)  # a link, and where it leads
+    return f"{names}: {reason}" if names else reason
 
 
 app = typer.Typer(
