@@ -2,7 +2,7 @@
 //!
 //! `scene` is what a ranking sees, `signals/` the terms of the weighted sum that `relevance` adds up; `blend` orders the
 //! best of it by recency and feedback too (`decay`), `refuse` says when nothing is relevant, `explain` shows the parts.
-//! `cited` is what a fact has from the turns it came from.
+//! `cited` is what a fact has from the turns it came from, `witness` how far they bear it out.
 //! `language/` holds what a query's words say, one file per language; `search` is the plain score without a thread, `answers` that of sentences.
 pub mod answers;
 pub mod blend;
@@ -23,6 +23,7 @@ pub mod term_weights;
 pub mod terms;
 pub mod thread;
 pub mod weights;
+pub mod witness;
 
 #[cfg(test)]
 mod sample;

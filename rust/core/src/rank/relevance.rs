@@ -3,6 +3,7 @@ use super::cited::take_from_cited;
 use super::scene::Scene;
 use super::signals::{SIGNALS, Signal, dense};
 use super::weights::Weights;
+use super::witness::{lean, witnesses};
 use crate::model::MOST_MODELS;
 
 const DENSE: &str = "dense";
@@ -18,8 +19,30 @@ pub struct Relevance {
     pub shares: Vec<(&'static str, Vec<f32>)>,
 }
 
-/// Adds the signals up in their order; each sees the sum of those before it. Weights come from [`Weights::in_mode`].
+impl Relevance {
+    fn lean(&mut self, citations: &[(u32, u32)]) {
+        let witnesses = witnesses(&self.total, citations);
+        for (_, part) in self.parts.iter_mut().chain(&mut self.shares) {
+            lean(part, &witnesses);
+        }
+        for (fact, _) in witnesses {
+            let sum = self.parts.iter().fold(0.0, |sum, (_, part)| sum + part.get(fact).copied().unwrap_or_default());
+            if let Some(total) = self.total.get_mut(fact) {
+                *total = sum;
+            }
+        }
+    }
+}
+
+/// The signals added up, facts leaning on the turns that they came from. Weights come from [`Weights::in_mode`].
 pub fn relevance(scene: &Scene, weights: &Weights) -> Relevance {
+    let mut relevance = summed(scene, weights);
+    relevance.lean(scene.citations);
+    relevance
+}
+
+/// Adds the signals up in their order; each sees the sum of those before it.
+fn summed(scene: &Scene, weights: &Weights) -> Relevance {
     let mut total = vec![0.0; scene.len()];
     let mut parts = Vec::with_capacity(SIGNALS.len());
     for (signal, weight) in SIGNALS.iter().zip(weights.iter()) {
@@ -100,7 +123,7 @@ mod tests {
             let citations: Vec<(u32, u32)> = pairs.into_iter().filter(is_cited).collect();
             let linked = Sample { citations: citations.clone(), ..sample.clone() };
             let (linked, apart) = (linked.view(), sample.view());
-            let (got, own) = (relevance(&linked.scene(), &Weights::default()), relevance(&apart.scene(), &Weights::default()));
+            let (got, own) = (summed(&linked.scene(), &Weights::default()), summed(&apart.scene(), &Weights::default()));
             // What is read off the sum so far differs in more than the facts.
             let of_words = |name: &str| !matches!(name, "neighbours" | "sitting");
             for (at, signal) in SIGNALS.iter().enumerate().filter(|(_, signal)| of_words(signal.name())) {
@@ -112,6 +135,25 @@ mod tests {
                     prop_assert!((got.parts[at].1[row as usize] - expected).abs() < 1e-5);
                 }
             }
+        }
+
+        #[test]
+        fn a_fact_that_leans_on_its_turn_does_so_in_every_part(sample in Sample::of_two_models(), fact in 0_u32..40, turn in 0_u32..40) {
+            let n = sample.len() as u32;
+            prop_assume!(fact < n && turn < n && fact != turn);
+            let linked = Sample { citations: vec![(fact, turn)], ..sample };
+            let view = linked.view();
+            let (got, before) = (relevance(&view.scene(), &Weights::default()), summed(&view.scene(), &Weights::default()));
+            let (fact, turn) = (fact as usize, turn as usize);
+            let share = if before.total[fact] > before.total[turn] { 0.3 } else { 0.0 };
+            let parts = got.parts.iter().chain(&got.shares).zip(before.parts.iter().chain(&before.shares));
+            for ((_, got), (_, before)) in parts {
+                let expected = before[fact] - share * (before[fact] - before[turn]);
+                prop_assert!((got[fact] - expected).abs() < 1e-5);
+                prop_assert!((0..n as usize).all(|row| row == fact || got[row].to_bits() == before[row].to_bits()));
+            }
+            let sum = got.parts.iter().fold(0.0, |sum, (_, part)| sum + part[fact]);
+            prop_assert_eq!(sum.to_bits(), got.total[fact].to_bits());
         }
 
         #[test]
