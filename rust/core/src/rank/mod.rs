@@ -2,7 +2,7 @@
 //!
 //! `scene` is what a ranking sees, `signals/` the terms of the weighted sum that `relevance` adds up; `blend` orders the
 //! best of it by recency and feedback too (`decay`), `refuse` says when nothing is relevant, `explain` shows the parts.
-//! `cited` is what a fact has from the turns it came from.
+//! `late_interaction` is what it asks of the best memories' tokens. `cited` is what a fact has from the turns it came from.
 //! `language/` holds what a query's words say, one file per language; `search` is the plain score without a thread, `answers` that of sentences.
 pub mod answers;
 pub mod blend;
@@ -11,6 +11,7 @@ pub mod cited;
 pub mod decay;
 pub mod explain;
 pub mod language;
+pub mod late_interaction;
 pub mod min_max;
 pub mod mode;
 pub mod query;

@@ -1,6 +1,6 @@
 //! "Nothing relevant" is an answer. How much S must show before it answers depends on how much there is: the best of n unrelated
 //! memories comes closer to any question the larger n is and the longer they are. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`
-//! and `docs/adr/0062-refusal-grows-with-the-text.md`, from `scripts/calibrate_floors.py`.
+//! and `docs/adr/0062-refusal-grows-with-the-text.md`, from `scripts/calibrate_floors.py`; of late interaction `docs/adr/0099-late-interaction.md`.
 use super::query::Query;
 use super::scene::Scene;
 
@@ -23,6 +23,11 @@ const GROWTH_ABOVE: f32 = 0.04;
 /// Measured up to here; beyond, the floor stays.
 const MOST: f32 = 10_000.0;
 
+/// So many memories with the most evidence are looked at token by token.
+const LOOKED_AT: usize = 5;
+/// As `GROWTH_BELOW`, where late interaction counts: it rises with the texts, too.
+const LATE_GROWTH_BELOW: f32 = 0.16;
+
 /// How much there is to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -44,7 +49,12 @@ impl Extent {
     /// that their texts would make.
     fn turns(self) -> f32 {
         let memories = self.memories as f32;
-        memories.max((memories * (self.tokens as f32 / TURN)).sqrt())
+        memories.max(self.by_text())
+    }
+
+    /// The geometric mean of the memories and of the turns that their texts would make, also where they are shorter than those.
+    fn by_text(self) -> f32 {
+        (self.memories as f32 * (self.tokens as f32 / TURN)).sqrt()
     }
 }
 
@@ -72,9 +82,11 @@ fn evidence(scene: &Scene) -> impl Iterator<Item = f32> {
     let similarity =
         move |row: usize| scene.cosine.and_then(|cosine| cosine.get(row)).copied().filter(|x| x.is_finite());
     let rows = coverage.into_iter().zip(scene.tokens).enumerate();
-    rows.map(move |(row, (held, tokens))| {
-        (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * (LENGTH / *tokens as f32).min(1.0).sqrt().sqrt()
-    })
+    rows.map(move |(row, (held, tokens))| (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * discount(*tokens))
+}
+
+fn discount(tokens: u32) -> f32 {
+    (LENGTH / tokens as f32).min(1.0).sqrt().sqrt()
 }
 
 /// The floor for so much, from an embedder's, which is that for 500 usual turns: linear in the logarithm. Negative infinity for fewer
@@ -89,8 +101,63 @@ pub fn floor_for(extent: Extent, refusal_floor: f32) -> f32 {
 
 /// What the floor for so much has on that for 500 usual turns.
 fn growth(extent: Extent) -> f32 {
-    let folds = (extent.turns().min(MOST) / REFERENCE).ln();
-    folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
+    growing(extent.turns(), GROWTH_BELOW)
+}
+
+fn growing(turns: f32, below: f32) -> f32 {
+    let folds = (turns.min(MOST) / REFERENCE).ln();
+    folds * if folds < 0.0 { below } else { GROWTH_ABOVE }
+}
+
+/// S may have no answer: late interaction with its best memories is to tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// What it must reach.
+    least: f32,
+    /// Row and discount for length of each memory looked at, the one with the most evidence first.
+    best: Vec<(u32, f32)>,
+}
+
+impl Doubt {
+    /// The rows whose late interaction is to be known.
+    pub fn rows(&self) -> impl Iterator<Item = u32> {
+        self.best.iter().map(|(row, _)| *row)
+    }
+
+    /// Whether S has no answer, from the late interaction of each row; the best counts, that of a long text less.
+    #[must_use]
+    pub fn nothing_relevant(&self, late: &[f32]) -> bool {
+        let counted = self.best.iter().zip(late).map(|((_, discount), late)| late * discount);
+        counted.fold(f32::NEG_INFINITY, f32::max) < self.least
+    }
+
+    /// Whether S has no answer even if a memory held every token of the query.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        self.nothing_relevant(&[1.0; LOOKED_AT])
+    }
+}
+
+/// What late interaction must decide, as `nothing_relevant` decides without: whether best evidence and best late interaction together
+/// reach the floor for so much. `None`: S answers.
+#[must_use]
+pub fn doubt(scene: &Scene, late_interaction_floor: f32) -> Option<Doubt> {
+    let extent = Extent::of(scene, None);
+    if extent.memories < FEWEST || never_refused(scene.query) {
+        return None;
+    }
+    let mut rows: Vec<(u32, f32)> = (0_u32..).zip(evidence(scene)).collect();
+    let by_evidence = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if rows.len() > LOOKED_AT {
+        rows.select_nth_unstable_by(LOOKED_AT, by_evidence);
+        rows.truncate(LOOKED_AT);
+    }
+    rows.sort_unstable_by(by_evidence);
+    let best = rows.first().map_or(f32::NEG_INFINITY, |(_, evidence)| *evidence);
+    let floor = late_interaction_floor + growing(extent.by_text(), LATE_GROWTH_BELOW);
+    let discounts =
+        rows.iter().map(|(row, _)| (*row, scene.tokens.get(*row as usize).map_or(1.0, |tokens| discount(*tokens))));
+    Some(Doubt { least: floor - best, best: discounts.collect() })
 }
 
 fn never_refused(query: &Query) -> bool {
