@@ -178,8 +178,8 @@ class _Model:
 
     def late_interaction(self, query: str, texts: Iterable[str]) -> list[float]:
         asked = self._ids(query)
-        # A token that a text has twice is no nearer.
-        held = [self._rows.take(sorted(set(self._ids(text).tolist())), axis=0) for text in texts]
+        each = (set(chain.from_iterable(map(self._ids_of, text.split()))) for text in texts)
+        held = [self._rows.take(list(ids or (self._unknown,)), axis=0) for ids in each]
         return _core.late_interaction(self._rows.take(asked, axis=0), self._scale.take(asked), held)
 
     def _ids(self, text: str) -> Ids:

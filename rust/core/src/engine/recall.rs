@@ -200,7 +200,8 @@ impl<'a> Plan<'a> {
             return Ok(None);
         }
         let ranked = self.present(view, gathered, &scene, &relevance, &blended)?;
-        let undecided = doubt.map(|doubt| Undecided::new(view, gathered, doubt)).transpose()?;
+        let known: Vec<(u32, &Memory)> = blended.iter().map(|pooled| pooled.row).zip(&ranked.memories).collect();
+        let undecided = doubt.map(|doubt| Undecided::new(view, gathered, doubt, &known)).transpose()?;
         Ok(Some(Ranked { undecided, ..ranked }))
     }
 

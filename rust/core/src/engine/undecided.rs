@@ -1,7 +1,7 @@
 //! A recall that may have no answer: which texts late interaction is to be known of, and what becomes of it then. The model that tells it
 //! is the caller's, so it runs after the read.
 use super::gather::Gathered;
-use super::request::Ranked;
+use super::request::{Memory, Ranked};
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::rank::refuse::Doubt;
@@ -14,9 +14,13 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    pub(super) fn new(view: &View, gathered: &Gathered, doubt: Doubt) -> Result<Self> {
-        let memories = view.memories(gathered, doubt.rows(), false)?;
-        Ok(Self { doubt, texts: memories.into_iter().map(|(memory, _)| memory.text).collect() })
+    /// `known`: memories that were read, with their rows.
+    pub(super) fn new(view: &View, gathered: &Gathered, doubt: Doubt, known: &[(u32, &Memory)]) -> Result<Self> {
+        let text_of = |row: u32| known.iter().find(|(of, _)| *of == row).map(|(_, memory)| memory.text.clone());
+        let missing = doubt.rows().filter(|row| text_of(*row).is_none());
+        let mut read = view.memories(gathered, missing, false)?.into_iter().map(|(memory, _)| memory.text);
+        let texts = doubt.rows().filter_map(|row| text_of(row).or_else(|| read.next())).collect();
+        Ok(Self { doubt, texts })
     }
 
     /// Whether there is no answer, from the late interaction of the query with each of the texts.

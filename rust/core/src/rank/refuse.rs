@@ -124,11 +124,11 @@ impl Doubt {
         self.best.iter().map(|(row, _)| *row)
     }
 
-    /// Whether S has no answer, from the late interaction of each row; the best counts, that of a long text less.
+    /// Whether S has no answer, from the late interaction of each row; the best counts, that of a long text less, and none below 0.
     #[must_use]
     pub fn nothing_relevant(&self, late: &[f32]) -> bool {
         let counted = self.best.iter().zip(late).map(|((_, discount), late)| late * discount);
-        counted.fold(f32::NEG_INFINITY, f32::max) < self.least
+        counted.fold(0.0, f32::max) < self.least
     }
 
     /// Whether S has no answer even if a memory held every token of the query.
@@ -154,10 +154,13 @@ pub fn doubt(scene: &Scene, late_interaction_floor: f32) -> Option<Doubt> {
     }
     rows.sort_unstable_by(by_evidence);
     let best = rows.first().map_or(f32::NEG_INFINITY, |(_, evidence)| *evidence);
-    let floor = late_interaction_floor + growing(extent.by_text(), LATE_GROWTH_BELOW);
+    let least = late_interaction_floor + growing(extent.by_text(), LATE_GROWTH_BELOW) - best;
+    if least <= 0.0 {
+        return None;
+    }
     let discounts =
         rows.iter().map(|(row, _)| (*row, scene.tokens.get(*row as usize).map_or(1.0, |tokens| discount(*tokens))));
-    Some(Doubt { least: floor - best, best: discounts.collect() })
+    Some(Doubt { least, best: discounts.collect() })
 }
 
 fn never_refused(query: &Query) -> bool {
@@ -175,7 +178,7 @@ pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing)]
+#[allow(clippy::indexing_slicing, clippy::expect_used)]
 mod tests {
     use proptest::prelude::*;
 
@@ -254,6 +257,47 @@ mod tests {
         assert!(refused(10));
     }
 
+    fn doubt_among_500(cosine: f32, floor: f32) -> Option<Doubt> {
+        let mut cosines = vec![0.1; 500];
+        cosines[7] = cosine;
+        doubt(&usual_turns(&cosines).view().scene(), floor)
+    }
+
+    #[test]
+    fn late_interaction_decides_what_evidence_alone_does_not() {
+        let doubt = doubt_among_500(0.4, 1.0).expect("undecided");
+        assert_eq!(doubt.rows().collect::<Vec<_>>(), [7, 0, 1, 2, 3]);
+        assert!(doubt.nothing_relevant(&[0.5, 0.1, 0.1, 0.1, 0.1]));
+        assert!(!doubt.nothing_relevant(&[0.7, 0.1, 0.1, 0.1, 0.1]));
+        assert!(!doubt.nothing_relevant(&[0.1, 0.1, 0.1, 0.1, 0.7]));
+    }
+
+    #[test]
+    fn what_reaches_the_floor_alone_is_in_no_doubt_and_what_never_can_is_hopeless() {
+        assert!(doubt_among_500(1.0, 1.0).is_none());
+        assert!(doubt_among_500(0.1, 1.2).is_some_and(|doubt| doubt.is_hopeless()));
+        assert!(doubt_among_500(0.3, 1.2).is_some_and(|doubt| !doubt.is_hopeless()));
+    }
+
+    #[test]
+    fn few_memories_and_dates_are_in_no_doubt() {
+        let text = "what happened last week".to_owned();
+        let dated = Sample { text, language: Some(&ENGLISH), ..usual_turns(&[0.0; 500]) };
+        assert!(doubt(&dated.view().scene(), 9.0).is_none());
+        assert!(doubt(&usual_turns(&[0.0; 9]).view().scene(), 9.0).is_none());
+        assert!(doubt(&usual_turns(&[0.0; 10]).view().scene(), 9.0).is_some());
+    }
+
+    #[test]
+    fn late_interaction_with_a_long_text_counts_less() {
+        let mut sample = usual_turns(&[0.0; 500]);
+        sample.tokens.fill(1280);
+        sample.tokens[0] = 40;
+        let among = doubt(&sample.view().scene(), 0.5).expect("undecided");
+        assert!(!among.nothing_relevant(&[1.0, 0.0, 0.0, 0.0, 0.0]));
+        assert!(among.nothing_relevant(&[0.0, 1.0, 0.0, 0.0, 0.0]));
+    }
+
     #[test]
     fn words_count_half_of_what_they_cover() {
         let mut sample = Sample::of_turns(&[0.1, 0.3]);
@@ -316,7 +360,31 @@ mod tests {
         best - textbook_floor(rows.len(), tokens, 0.0)
     }
 
+    /// The floor where late interaction counts.
+    fn textbook_late_floor(memories: usize, tokens: u64, floor: f64) -> f64 {
+        let n = (memories as f64 * tokens as f64 / 40.0).sqrt();
+        if n <= 500.0 { floor - 0.16 * (500.0 / n).ln() } else { floor + 0.04 * (n.min(10_000.0) / 500.0).ln() }
+    }
+
     proptest! {
+        #[test]
+        fn late_interaction_decides_by_the_formula(
+            sample in Sample::any(), floor in 0.0_f64..2.0, late in prop::collection::vec(-1.0_f32..1.0, 5)
+        ) {
+            let Some(doubt) = doubt(&sample.view().scene(), floor as f32) else { return Ok(()) };
+            let each: Vec<f64> = (0..sample.len()).map(|row| textbook_of(&sample, row)).collect();
+            let rows: Vec<usize> = doubt.rows().map(|row| row as usize).collect();
+            prop_assert_eq!(rows.len(), sample.len().min(5));
+            let least = rows.iter().map(|row| each[*row]).fold(f64::INFINITY, f64::min);
+            prop_assert!((0..each.len()).all(|row| rows.contains(&row) || each[row] <= least + 1e-3));
+            let factor = |row: usize| (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25);
+            let counted = rows.iter().zip(&late).map(|(row, late)| f64::from(*late) * factor(*row)).fold(0.0, f64::max);
+            let tokens = sample.tokens.iter().map(|tokens| u64::from(*tokens)).sum();
+            let best = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let over = best + counted - textbook_late_floor(sample.len(), tokens, floor);
+            prop_assert!(over.abs() < 1e-3 || doubt.nothing_relevant(&late) == (over < 0.0), "{}", over);
+        }
+
         #[test]
         fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
             let expected = (0..sample.len()).map(|row| textbook_of(&sample, row)).fold(f64::NEG_INFINITY, f64::max);
