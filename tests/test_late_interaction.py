@@ -23,7 +23,7 @@ WORDS = st.lists(st.sampled_from(["dog", "puppy", "the", "kitchen", "unbelievabl
 class Late(CallableEmbedder):
     """Tells what it is told to, and remembers what it was asked."""
 
-    def __init__(self, told=0.0, floor=1.2, **options):
+    def __init__(self, told=0.0, floor=1.5, **options):
         super().__init__("late-32", 32, HASH.embed_documents, **options)
         self.told, self.late_interaction_floor, self.asked = told, floor, []
 
@@ -66,7 +66,7 @@ def test_words_of_the_question_count_and_a_shared_name_alone_does_not():
     about, named = StaticEmbedder().late_interaction(
         "Which violin does Caroline play?", ["The violin that Caroline plays is old", "Caroline: see you tomorrow"]
     )
-    assert about > 0.9 > 0.6 > named
+    assert about > 0.7 > 0.3 > named
 
 
 @pytest.mark.parametrize(("told", "found"), [(0.0, 0), (-1.0, 0), (1.0, 10), ([0.0, 0.0, 0.0, 0.0, 1.0], 10)])

@@ -178,9 +178,11 @@ class _Model:
 
     def late_interaction(self, query: str, texts: Iterable[str]) -> list[float]:
         asked = self._ids(query)
-        each = (set(chain.from_iterable(map(self._ids_of, text.split()))) for text in texts)
-        held = [self._rows.take(list(ids or (self._unknown,)), axis=0) for ids in each]
-        return _core.late_interaction(self._rows.take(asked, axis=0), self._scale.take(asked), held)
+        found = (set(chain.from_iterable(map(self._ids_of, text.split()))) for text in texts)
+        each = [ids or {self._unknown} for ids in found]
+        held = self._rows.take(list(chain.from_iterable(each)), axis=0)
+        counts = [len(ids) for ids in each]
+        return _core.late_interaction(self._rows.take(asked, axis=0), self._scale.take(asked), held, counts)
 
     def _ids(self, text: str) -> Ids:
         import numpy as np

@@ -2,7 +2,7 @@
 //! mean vectors lets a name that both hold stand for all the rest. In whole numbers but for the last step: the same on every machine.
 use crate::vector::kernels::dots;
 
-/// The tokens of one text: int8 vectors of equal length, one after the other.
+/// The tokens of one text: int8 vectors of equal length, at most `kernels::LONGEST`, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens<'a> {
     pub codes: &'a [i8],
@@ -20,9 +20,10 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// In `i32`, which the products of `kernels::LONGEST` codes fit.
 fn length(codes: &[i8]) -> f64 {
-    let squares: i64 = codes.iter().map(|code| i64::from(i32::from(*code) * i32::from(*code))).sum();
-    (squares as f64).sqrt()
+    let squares: i32 = codes.iter().map(|code| i32::from(*code) * i32::from(*code)).sum();
+    f64::from(squares).sqrt()
 }
 
 /// The mean over the query's tokens of the cosine with the nearest token of each text, from -1 to 1; a token counts by the square of its
