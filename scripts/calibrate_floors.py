@@ -14,8 +14,7 @@ question's idf that a memory holds; terms that are in no memory count in full. Q
 talk are never refused, so they are left out.
 
 late_interaction_floor: the same with the best late interaction of the five best memories added to that. So much is
-refused of what is foreign that the floor may be lower: 1.5 % of the fitted half's own questions, which leaves half a
-percent for conversations that were not looked at.
+refused of what is foreign that the floor may be lower: 500 memories and the whole conversation count as two sizes.
 """
 
 # The checks run without what only calibration needs.
@@ -38,7 +37,7 @@ from retentive.evaluate.embedder import embedder_for
 Floats = npt.NDArray[np.float32]
 
 NOISE_SHARE = 0.98
-REFUSED_SHARE, LATE_REFUSED_SHARE = 0.02, 0.015
+REFUSED_SHARE = 0.02
 HERE = Path(__file__).parent
 ABOUT = HERE.parent / "python" / "retentive" / "models" / "static" / "model.json"
 DEMO = HERE.parent / "examples" / "conversation.json"
@@ -132,8 +131,9 @@ def refusal_floor(sets: Sequence[Sequence[Conversation]], judge: Judge) -> float
     trial = Trial(judge, outside, pools)
     asked = list(trial.run(memories))
     fitted, held_out = ([one for one in asked if one.half == half] for half in (0, 1))
-    share = LATE_REFUSED_SHARE if judge.late else REFUSED_SHARE
-    floor, other = _fitted(fitted, share), _fitted(held_out, share)
+    # Few conversations have more than 500 turns: without late interaction those samples and the whole are one size.
+    largest = [[REFERENCE], [ALL]] if judge.late else [[REFERENCE, ALL]]
+    floor, other = _fitted(fitted, largest), _fitted(held_out, largest)
     print(f"floor {floor:.3f} (the other half alone would give {other:.3f})")
     print(f"the product agrees on {trial.agreement(memories[0][:2], floor):.1%} of the outside questions")
     print(f"refused in per cent, held out: {' / '.join(KINDS)} (AUC of own against swapped)")
@@ -145,12 +145,11 @@ def refusal_floor(sets: Sequence[Sequence[Conversation]], judge: Judge) -> float
     return floor
 
 
-def _fitted(asked: Sequence[Asked], share: float) -> float:
+def _fitted(asked: Sequence[Asked], largest: Sequence[Sequence[int]]) -> float:
     own = [one for one in asked if one.kind == "own"]
-    # Few conversations have more than 500 turns, so those samples and the whole ones are one size here.
-    sizes = [[size] for size in SIZES if FEWEST <= size < REFERENCE] + [[REFERENCE, ALL]]
+    sizes = [[size] for size in SIZES if FEWEST <= size < REFERENCE] + [*largest]
     margins = [[one.margin for one in own if one.size in these] for these in sizes]
-    return math.floor(1000 * min(float(np.quantile(of, share)) for of in margins)) / 1000
+    return math.floor(1000 * min(float(np.quantile(of, REFUSED_SHARE)) for of in margins)) / 1000
 
 
 def report(asked: Sequence[Asked], floor: float) -> None:
