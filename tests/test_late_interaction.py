@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retentive import CallableEmbedder, Collection, EmbedderError, HashEmbedder
@@ -54,6 +54,7 @@ def naive(query, text):
     return float(weights @ cosines.max(axis=1) / weights.sum())
 
 
+@settings(deadline=None)  # the first example loads the model
 @given(WORDS, st.lists(WORDS, max_size=4))
 def test_static_model_tells_what_the_formula_says(query, texts):
     query, texts = " ".join(query), [" ".join(text) for text in texts]
