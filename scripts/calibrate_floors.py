@@ -1,4 +1,4 @@
-"""Measure the floors of an embedder: `noise_floor` and `refusal_floor`.
+"""Measure the floors of an embedder: `noise_floor`, `refusal_floor` and, where it tells that, `late_interaction_floor`.
 
     python scripts/calibrate_floors.py --locomo FILE --longmemeval FILE [--embedder FOLDER] [--write]
 
@@ -12,6 +12,9 @@ the whole conversation: a question's evidence and random others. Own questions a
 sets written here. Fitted on every second conversation of each set, reported on the others. Coverage is the share of the
 question's idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier
 talk are never refused, so they are left out.
+
+late_interaction_floor: the same with the best late interaction of the five best memories added to that. So much is
+refused of what is foreign that the floor may be lower: 500 memories and the whole conversation count as two sizes.
 """
 
 # The checks run without what only calibration needs.
@@ -27,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conversations import Conversation, Question, read_locomo, read_longmemeval, read_pairs, read_written, rows_of
-from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Memory, Trial, auc
+from refusals import ALL, FEWEST, REFERENCE, SIZES, Asked, Judge, Memory, Trial, auc
 from retentive.embedders import Embedder
 from retentive.evaluate.embedder import embedder_for
 
@@ -80,7 +83,11 @@ def main() -> None:
     sets = [*map(read_locomo, arguments.locomo), *map(read_longmemeval, arguments.longmemeval)]
 
     embedder = embedder_for(arguments.embedder)
-    floors = {"noise_floor": noise_floor(sets, embedder), "refusal_floor": refusal_floor(sets, embedder)}
+    floors = {"noise_floor": noise_floor(sets, embedder), "refusal_floor": refusal_floor(sets, Judge(embedder))}
+    late = getattr(embedder, "late_interaction", None)
+    if late is not None:
+        print("with late interaction")
+        floors["late_interaction_floor"] = refusal_floor(sets, Judge(embedder, late))
     print(json.dumps(floors))
     if arguments.write and arguments.embedder == "static":
         ABOUT.write_text(json.dumps({**json.loads(ABOUT.read_text()), **floors}, indent=2) + "\n")
@@ -115,29 +122,32 @@ def noise_floor(sets: Sequence[Sequence[Conversation]], embedder: Embedder) -> f
     return round(float(np.quantile(pool, NOISE_SHARE)), 3)
 
 
-def refusal_floor(sets: Sequence[Sequence[Conversation]], embedder: Embedder) -> float:
+def refusal_floor(sets: Sequence[Sequence[Conversation]], judge: Judge) -> float:
     """Fit the floor on every second conversation of each set, and print what it refuses in the others."""
     written = read_written(DEMO, HERE / "conversation_questions.txt"), read_pairs(HERE / "small_memories.txt")
-    memories = [[Memory(conversation, embedder) for conversation in each] for each in (*sets, *written)]
+    memories = [[Memory(conversation, judge.embedder) for conversation in each] for each in (*sets, *written)]
     outside = [row[0] for row in rows_of(HERE / "outside_questions.txt")]
     pools = {each[0].source: [text for conversation in each for text in conversation.questions] for each in sets}
-    trial = Trial(embedder, outside, pools)
+    trial = Trial(judge, outside, pools)
     asked = list(trial.run(memories))
     fitted, held_out = ([one for one in asked if one.half == half] for half in (0, 1))
-    floor, other = _fitted(fitted), _fitted(held_out)
-    print(f"refusal floor {floor:.3f} (the other half alone would give {other:.3f})")
+    # Few conversations have more than 500 turns: without late interaction those samples and the whole are one size.
+    largest = [[REFERENCE], [ALL]] if judge.late else [[REFERENCE, ALL]]
+    floor, other = _fitted(fitted, largest), _fitted(held_out, largest)
+    print(f"floor {floor:.3f} (the other half alone would give {other:.3f})")
     print(f"the product agrees on {trial.agreement(memories[0][:2], floor):.1%} of the outside questions")
     print(f"refused in per cent, held out: {' / '.join(KINDS)} (AUC of own against swapped)")
     report(held_out, floor)
-    print("the same, all conversations")
+    print("the halves changed over: fitted on those, held out the others")
+    report(fitted, other)
+    print("all conversations, by the first floor")
     report(asked, floor)
     return floor
 
 
-def _fitted(asked: Sequence[Asked]) -> float:
+def _fitted(asked: Sequence[Asked], largest: Sequence[Sequence[int]]) -> float:
     own = [one for one in asked if one.kind == "own"]
-    # Few conversations have more than 500 turns, so those samples and the whole ones are one size here.
-    sizes = [[size] for size in SIZES if FEWEST <= size < REFERENCE] + [[REFERENCE, ALL]]
+    sizes = [[size] for size in SIZES if FEWEST <= size < REFERENCE] + [*largest]
     margins = [[one.margin for one in own if one.size in these] for these in sizes]
     return math.floor(1000 * min(float(np.quantile(of, REFUSED_SHARE)) for of in margins)) / 1000
 

@@ -1,7 +1,8 @@
 """What a refusal floor does to memories of every size: own questions refused, others' refused.
 
-The evidence is computed here in numpy, from the formula of `rust/core/src/rank/refuse.rs` and with a stemmer and stop
-words near to the core's, because a product call a question and size would take an hour; `agreement` asks the product.
+The evidence, with late interaction where a `Judge` has it, is computed here in numpy, from the formula of
+`rust/core/src/rank/refuse.rs` and with a stemmer and stop words near to the core's, because a product call a question
+and size would take an hour; `agreement` asks the product.
 """
 
 # The checks run without what only calibration needs.
@@ -10,7 +11,7 @@ words near to the core's, because a product call a question and size would take 
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,10 +26,12 @@ from retentive._core import estimate_tokens
 from retentive.embedders import CallableEmbedder, Embedder
 
 Floats = npt.NDArray[np.float32]
+LateInteraction = Callable[[str, list[str]], Sequence[float]]
 
 # As in rust/core/src/rank/refuse.rs.
 COVERAGE_WEIGHT, LENGTH = 0.5, 80.0
 TURN, REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 40, 500, 0.1, 0.04, 10_000, 10
+LOOKED_AT, LATE_GROWTH_BELOW = 5, 0.16
 
 SIZES = (2, 5, 10, 30, 100, 500)
 ALL = 0
@@ -38,13 +41,21 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CLITIC = re.compile(r"['\u2019](s|d|ll|re|ve|m|t)?$")
 
 
-def floor_shift(memories: int, tokens: float) -> float:
-    """Return what so many memories of so many tokens in all add to an embedder's floor."""
-    if memories < FEWEST:
-        return -math.inf
-    turns = max(memories, math.sqrt(memories * tokens / TURN))
-    folds = math.log(min(turns, MOST) / REFERENCE)
-    return folds * (GROWTH_BELOW if folds < 0 else GROWTH_ABOVE)
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """How evidence is judged: by an embedder, with or without its late interaction."""
+
+    embedder: Embedder
+    late: LateInteraction | None = None
+
+    def shift(self, memories: int, tokens: float) -> float:
+        """Return what so many memories of so many tokens in all add to the embedder's floor."""
+        if memories < FEWEST:
+            return -math.inf
+        turns = math.sqrt(memories * tokens / TURN)
+        folds = math.log(min(turns if self.late else max(memories, turns), MOST) / REFERENCE)
+        below = LATE_GROWTH_BELOW if self.late else GROWTH_BELOW
+        return folds * (below if folds < 0 else GROWTH_ABOVE)
 
 
 class Memory:
@@ -64,29 +75,36 @@ class Memory:
         others = sorted(set(range(len(self.turns))) - set(keep))
         return sorted([*keep, *chance.sample(others, size - len(keep))])
 
-    def evidence(self, vector: Floats, query: frozenset[str], rows: Sequence[int]) -> float:
-        """Return the best `(similarity + 0.5 * coverage) * min(1, 80 / L)^(1/4)` over the rows."""
-        held = np.array([[term in self.terms[row] for row in rows] for term in sorted(query)], np.float32)
+    def evidence(self, text: str, vector: Floats, rows: Sequence[int], late: LateInteraction | None) -> float:
+        """Return the best `(similarity + 0.5 * coverage) * d` over the rows, `d = min(1, 80 / L)^(1/4)`.
+
+        With `late`, the best `late * d` of the five rows with most of it is added.
+        """
+        query = sorted(stems(text))
+        held = np.array([[term in self.terms[row] for row in rows] for term in query], np.float32)
         coverage = np.zeros(len(rows))
         if query:
             frequency = held.sum(axis=1)
             idf = np.log1p((len(rows) - frequency + 0.5) / (frequency + 0.5))
             coverage = idf @ held / idf.sum()
-        length = np.minimum(1, LENGTH / self.tokens[list(rows)]) ** 0.25
-        best: float = ((self.vectors[list(rows)] @ vector + COVERAGE_WEIGHT * coverage) * length).max()
+        discount = np.minimum(1, LENGTH / self.tokens[list(rows)]) ** 0.25
+        each = (self.vectors[list(rows)] @ vector + COVERAGE_WEIGHT * coverage) * discount
+        best: float = each.max()
+        if late is not None:
+            first = np.argsort(-each, kind="stable")[:LOOKED_AT]
+            best += max(0.0, (np.array(late(text, [self.turns[rows[at]] for at in first])) * discount[first]).max())
         return best
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question put to one memory of `memories` turns and `tokens` tokens."""
+    """One question put to one memory; `shift` is what the floor for that memory has on the embedder's."""
 
     source: str
     half: int
     size: int
     kind: str
-    memories: int
-    tokens: float
+    shift: float
     evidence: float
 
     @property
@@ -94,23 +112,18 @@ class Asked:
         """The embedder's floor below which this is answered."""
         return self.evidence - self.shift
 
-    @property
-    def shift(self) -> float:
-        """What the floor for this memory has on an embedder's."""
-        return floor_shift(self.memories, self.tokens)
-
 
 @dataclass
 class Trial:
     """Puts questions to samples of memories, skipping those that are never refused.
 
     Args:
-        embedder: whose floor is looked for.
+        judge: whose floor is looked for.
         outside: questions of other domains, asked of every memory.
         pools: questions by the set they come from; a memory is asked those of the sets that are not its own.
     """
 
-    embedder: Embedder
+    judge: Judge
     outside: list[str]
     pools: dict[str, list[str]]
     chance: random.Random = field(default_factory=lambda: random.Random(4))  # noqa: S311 - a sample, not a secret
@@ -118,7 +131,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         """Set up what tells which questions are never refused, and leave those out."""
-        self.strict = Refusing(self.embedder, ["zzz"] * FEWEST, floor=1e9)
+        self.strict = Refusing(self.judge, ["zzz"] * FEWEST, floor=1e9)
         self.outside = [text for text in self.outside if not self.is_exempt(text)]
         self.pools = {of: [text for text in pool if not self.is_exempt(text)] for of, pool in self.pools.items()}
 
@@ -133,9 +146,9 @@ class Trial:
 
     def _of_size(self, memory: Memory, others: Sequence[Memory], size: int, half: int) -> Iterator[Asked]:
         def asked(kind: str, text: str, rows: Sequence[int]) -> Asked:
-            evidence = memory.evidence(self._vector(text), stems(text), rows)
-            tokens = float(memory.tokens[list(rows)].sum())
-            return Asked(memory.source, half, size, kind, len(rows), tokens, evidence)
+            evidence = memory.evidence(text, self._vector(text), rows, self.judge.late)
+            shift = self.judge.shift(len(rows), float(memory.tokens[list(rows)].sum()))
+            return Asked(memory.source, half, size, kind, shift, evidence)
 
         cross = [text for of, pool in self.pools.items() if of[:4] != memory.source[:4] for text in pool]
         for own in memory.asked:
@@ -159,7 +172,7 @@ class Trial:
 
     def _vector(self, text: str) -> Floats:
         if text not in self.vectors:
-            self.vectors[text] = self.embedder.embed_query(text)
+            self.vectors[text] = self.judge.embedder.embed_query(text)
         return self.vectors[text]
 
     def is_exempt(self, text: str) -> bool:
@@ -170,22 +183,27 @@ class Trial:
         """Return the share of the outside questions that the product and this file judge alike."""
         same = []
         for memory in memories:
-            product, rows = Refusing(self.embedder, memory.turns, floor), range(len(memory.turns))
-            least = floor + floor_shift(len(rows), float(memory.tokens.sum()))
+            product, rows = Refusing(self.judge, memory.turns, floor), range(len(memory.turns))
+            least = floor + self.judge.shift(len(rows), float(memory.tokens.sum()))
             for text in self.outside:
-                here = memory.evidence(self._vector(text), stems(text), rows) < least
+                here = memory.evidence(text, self._vector(text), rows, self.judge.late) < least
                 same.append(product.refuses(text) == here)
         return float(np.mean(same))
+
+
+class _WithFloor(CallableEmbedder):
+    def __init__(self, judge: Judge, floor: float) -> None:
+        embedder = judge.embedder
+        super().__init__(embedder.name, embedder.dimension, embedder.embed_documents, refusal_floor=floor)
+        self.late_interaction = judge.late
+        self.late_interaction_floor = floor if judge.late else None
 
 
 class Refusing:
     """A collection with a floor of its own."""
 
-    def __init__(self, embedder: Embedder, texts: Sequence[str], floor: float) -> None:
-        fn = embedder.embed_documents
-        self.db = Collection(
-            "refusing", embedder=CallableEmbedder(embedder.name, embedder.dimension, fn, refusal_floor=floor)
-        )
+    def __init__(self, judge: Judge, texts: Sequence[str], floor: float) -> None:
+        self.db = Collection("refusing", embedder=_WithFloor(judge, floor))
         self.db.remember_many([{"text": text} for text in texts])
 
     def refuses(self, text: str) -> bool:

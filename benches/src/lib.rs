@@ -77,6 +77,7 @@ pub fn recall_request(query: String, vector: Vec<f32>, session: String, now: i64
         filter: None,
         min_relevance: None,
         refusal_floor: None,
+        late_interaction_floor: None,
         calibrated: false,
         settings: settings(),
     }

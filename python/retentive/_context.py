@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from retentive import _clock, _lines, _reading, _times, _validate
-from retentive._recall import RecallOptions, embedded, recall_request
+from retentive._recall import RecallOptions, decided, embedded, recall_request
 from retentive._results import Dropped, Result
 from retentive.embedders import StaticEmbedder
 
@@ -130,7 +130,9 @@ def context(
         recall = yield from embedded(checked, embedding)
         excerpts = _excerpts(embedding, excerpt, recall)
         request: ContextRequest = {"recall": recall, "recent_session": session, "recent_turns": recent}
-        return _packed(engine, engine.core.context(request), recall, session, excerpts)
+        parts = engine.core.context(request)
+        parts = parts.with_ranked((yield from decided(parts.ranked, query, embedding)))
+        return _packed(engine, parts, recall, session, excerpts)
 
     block = yield from engine.embedded(pack)
     found = (*block.pinned, *block.recent, *block.retrieved)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from retentive import _core, _parts
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError
 from retentive._give_way import giving_way
-from retentive.embedders._check import checked_documents, checked_parts, checked_query, checked_query_terms
+from retentive.embedders._check import (
+    checked_documents,
+    checked_late_interaction,
+    checked_parts,
+    checked_query,
+    checked_query_terms,
+)
 from retentive.embedders._pair import EmbedderPair, dense_weight_of, models_of
 
 if TYPE_CHECKING:
@@ -76,6 +82,12 @@ class Embedding:
         return _number(self.models[0], "refusal_floor")
 
     @property
+    def late_interaction_floor(self) -> float | None:
+        """In place of `refusal_floor`: what evidence and late interaction together must reach, by the first model."""
+        model = self.models[0]
+        return None if getattr(model, "late_interaction", None) is None else _number(model, "late_interaction_floor")
+
+    @property
     def noise_floor(self) -> float | None:
         """The cosine that unrelated pairs stay below, by the first model; None if not known, as for others' vectors."""
         models = None if self._bound is not None else self._core.models()
@@ -126,6 +138,10 @@ class Embedding:
         for model in self.models:
             terms.append((yield from checked_query_terms(model, text)))  # noqa: PERF401 - no `yield` in those
         return terms
+
+    def late_interaction(self, query: str, texts: Sequence[str]) -> Steps[list[float]]:
+        """Return how well the words of each text answer those of the query, by the first model, which must tell."""
+        return (yield from checked_late_interaction(self.models[0], query, texts))
 
     def accept(self, dimension: int) -> None:
         """Hold vectors that the caller made for storing to the collection's model, which they are taken to come from.

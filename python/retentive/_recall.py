@@ -52,7 +52,8 @@ def recall(
     request = recall_request(settings, query, user, session, limit, token_budget, now, options)
 
     def find(embedding: Embedding) -> Steps[Ranked]:
-        return engine.core.recall((yield from embedded(request, embedding)))
+        ranked = engine.core.recall((yield from embedded(request, embedding)))
+        return (yield from decided(ranked, query, embedding))
 
     ranked = yield from engine.embedded(find)
     return selected(
@@ -104,6 +105,7 @@ def recall_request(
         "filter": _json.filter_text(options.get("filter")),
         "min_relevance": least,
         "refusal_floor": 0.0 if automatic else None,
+        "late_interaction_floor": None,
         "calibrated": automatic and mode != "lexical",  # where nothing is similar to anything
         "settings": settings.native([DEFAULT_DENSE_WEIGHT]),
     }
@@ -126,4 +128,13 @@ def embedded(request: RecallRequest, embedding: Embedding) -> Steps[RecallReques
         "model_epoch": embedding.model_epoch,
         "settings": {**request["settings"], "dense_weights": embedding.dense_weights},
         "refusal_floor": embedding.refusal_floor if refuses else None,
+        "late_interaction_floor": embedding.late_interaction_floor if refuses else None,
     }
+
+
+def decided(ranked: Ranked, query: str, embedding: Embedding) -> Steps[Ranked]:
+    """Return what was ranked, or nothing where late interaction says that nothing is relevant."""
+    texts = ranked.undecided
+    if not texts:
+        return ranked
+    return ranked.decided((yield from embedding.late_interaction(query, texts)))

@@ -118,7 +118,8 @@ class RecallRequest(TypedDict):
     filter: str | None
     min_relevance: float | None
     refusal_floor: float | None
-    calibrated: bool  # a measured floor takes its place
+    late_interaction_floor: float | None  # in its place: the ranking is undecided until that is told
+    calibrated: bool  # a measured floor takes their place
     settings: Settings
 
 

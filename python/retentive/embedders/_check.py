@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from retentive._errors import EmbedderError, RetentiveError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from retentive.embedders._protocol import Embedder
 
 Span = tuple[int, int]
+ROUNDED_ONE = 1.001  # a cosine of float16 vectors
 
 
 def checked_documents(embedder: Embedder, texts: Sequence[str]) -> Steps[npt.NDArray[np.float32]]:
@@ -94,6 +96,25 @@ def checked_query_terms(embedder: Embedder, text: str) -> Steps[tuple[npt.NDArra
     if not all(0 <= start <= end <= len(text) for start, end in spans):
         raise EmbedderError(f"{source} returned a span outside the text of {len(text)} characters")
     return check_vectors(vectors, count=len(spans), dimension=embedder.dimension, source=source), spans
+
+
+def checked_late_interaction(embedder: Embedder, query: str, texts: Sequence[str]) -> Steps[list[float]]:
+    """Return the late interaction of the query with each text, a number of -1 to 1 each.
+
+    Raises:
+        EmbedderError: the embedder raised (its exception is the cause) or returned something else.
+    """
+    source = f"{embedder.name}.late_interaction"
+    method: Callable[[str, list[str]], Any] = embedder.late_interaction  # type: ignore[attr-defined]
+    returned = yield from _call(source, partial(method, query), list(texts))
+    array = _as_numbers(returned, source)
+    if array.shape != (len(texts),):
+        raise EmbedderError(f"{source} returned {_describe(returned, array)}, expected shape {(len(texts),)}")
+    late: list[float] = array.astype(float).tolist()
+    wrong = next((value for value in late if not -ROUNDED_ONE <= value <= ROUNDED_ONE), None)
+    if wrong is not None:
+        raise EmbedderError(f"{source} returned {wrong}, expected numbers of -1 to 1")
+    return late
 
 
 def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: str) -> npt.NDArray[np.float32]:

@@ -26,6 +26,10 @@ class Embedder(Protocol):
     - `refusal_floor: float`, what the best `similarity + 0.5 * coverage` of a query must reach in 500 turns to be
       answered at all (texts over 80 tokens count less). Fewer or shorter memories need less, more or longer ones more;
       fewer than ten always answer.
+    - `late_interaction(query: str, texts: list[str]) -> [float, ...]`, how well the words of each text answer those of
+      the query one by one, from -1 to 1: the mean over the query's tokens of the cosine with the text's nearest one.
+    - `late_interaction_floor: float`, with it and in place of `refusal_floor`: what the same sum and the best late
+      interaction with the five memories that come nearest must reach together.
     - `dense_weight: float`, the weight from 0 to 1 of its cosine against the lexical score.
     - `window: int`, the longest text, in tokens, that one vector stands for well; longer texts are embedded in parts.
     - `part_tokens: int`, about how many tokens such a part has; without it, as many as the window. A query longer than
@@ -60,7 +64,8 @@ class AsyncEmbedder(Protocol):
     """An `Embedder` whose methods are coroutine functions, for collections that are used through their async twins.
 
     The coroutines are awaited on the loop of whoever awaits the twin; a blocking method raises `ConfigurationError`.
-    All else, the optional attributes too, is as `Embedder` says; `embed_parts` and `query_terms` may be async as well.
+    All else, the optional attributes too, is as `Embedder` says; `embed_parts`, `query_terms` and
+    `late_interaction` may be async as well.
     """
 
     @property

@@ -82,10 +82,12 @@ def _is_count(value: object) -> bool:
 _OPTIONAL: dict[str, tuple[Callable[[object], bool], str]] = {
     "noise_floor": (_is_number, "a finite number"),
     "refusal_floor": (_is_number, "a finite number"),
+    "late_interaction_floor": (_is_number, "a finite number"),
     "dense_weight": (is_weight, "a number of 0 to 1"),
     "window": (_is_count, "a whole number of tokens of at least 1"),
     "part_tokens": (_is_count, "a whole number of tokens of at least 1"),
     "query_terms": (callable, "a method"),
+    "late_interaction": (callable, "a method"),
     "embed_parts": (callable, "a method"),
 }
 

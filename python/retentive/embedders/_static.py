@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from retentive import _fork
+from retentive import _core, _fork
 from retentive._give_way import giving_way
 from retentive.embedders._tokens import encoded
 
@@ -72,6 +72,11 @@ class StaticEmbedder:
         return float(_about()["refusal_floor"])
 
     @property
+    def late_interaction_floor(self) -> float:
+        """What that and the best late interaction must reach together in 500 turns, for the same 2 %."""
+        return float(_about()["late_interaction_floor"])
+
+    @property
     def dense_weight(self) -> float:
         """The weight of the cosine against the lexical score, 0.5."""
         return float(_about()["dense_weight"])
@@ -102,6 +107,14 @@ class StaticEmbedder:
         the span is the whole text.
         """
         return _SHARED.get().query_terms(text)
+
+    def late_interaction(self, query: str, texts: list[str]) -> list[float]:
+        """Return for each text the mean over the query's tokens of the cosine with the text's nearest token.
+
+        Each token of the query counts by the square of its vector's length: what says little has a short one. Khattab
+        and Zaharia (2020) have the sum, of vectors of a transformer.
+        """
+        return _SHARED.get().late_interaction(query, texts)
 
     def __repr__(self) -> str:
         return "StaticEmbedder()"
@@ -162,6 +175,14 @@ class _Model:
             ids, spans = [self._unknown], [(0, len(text))]
         vectors: Floats = self._rows[ids] * self._scale[ids][:, np.newaxis]
         return vectors, spans
+
+    def late_interaction(self, query: str, texts: Iterable[str]) -> list[float]:
+        asked = self._ids(query)
+        found = (set(chain.from_iterable(map(self._ids_of, text.split()))) for text in texts)
+        each = [ids or {self._unknown} for ids in found]
+        held = self._rows.take(list(chain.from_iterable(each)), axis=0)
+        counts = [len(ids) for ids in each]
+        return _core.late_interaction(self._rows.take(asked, axis=0), self._scale.take(asked), held, counts)
 
     def _ids(self, text: str) -> Ids:
         import numpy as np

@@ -114,6 +114,29 @@ fn nothing_relevant_is_an_answer() {
 }
 
 #[test]
+fn late_interaction_is_asked_of_the_texts_that_come_nearest_and_decides() {
+    let db = open(None);
+    db.add(said("a", "the cat sat on the mat"));
+    db.remember((1..20).map(|n| said("a", &format!("{n} mice"))).collect(), NOW, &go).unwrap();
+    let asked = |floor: f64, limit: usize| {
+        let floors =
+            RecallRequest { refusal_floor: Some(0.0), late_interaction_floor: Some(floor), ..ask("cat", session("a")) };
+        db.ranked(&RecallRequest { limit: Some(limit), ..floors })
+    };
+    for limit in [1, 10] {
+        let undecided = asked(2.0, limit).undecided.unwrap();
+        assert_eq!(undecided.texts.len(), 5);
+        assert_eq!(undecided.texts[0], "the cat sat on the mat");
+        assert!(undecided.nothing_relevant(&[0.0; 5]).unwrap());
+        assert!(!undecided.nothing_relevant(&[1.0, 0.0, 0.0, 0.0, 0.0]).unwrap());
+        assert!(undecided.nothing_relevant(&[1.0]).is_err());
+    }
+    let known = asked(0.0, 10);
+    assert!(known.undecided.is_none() && !known.refused);
+    assert!(asked(9.0, 10).refused);
+}
+
+#[test]
 fn a_least_relevance_keeps_exactly_what_reaches_it_however_the_pool_is_cut() {
     let disk = on_disk();
     let db = &disk.engine;

@@ -1,6 +1,6 @@
 //! The binding: one door between Python and the core. A file a concern: `core` the collection, `request` what comes in,
 //! `memory` what goes out, `packing` the budget functions, `calibrate` samples and what they say, `excerpt` what of long memories to pack,
-//! `ids` where they come from, `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
+//! `late_interaction` word by word, `ids` where memories' ids come from, `report` what a verification found, `moving` what goes in and out as a file, `repair` a new file from a damaged one,
 //! `names` the keys of dictionaries, `arrays` numpy's interface, `door` the way through, `courtesy` to other threads, `errors` the way back.
 #![allow(clippy::needless_pass_by_value)] // what PyO3 extracts is owned
 
@@ -12,6 +12,7 @@ mod door;
 mod errors;
 mod excerpt;
 mod ids;
+mod late_interaction;
 mod memory;
 mod moving;
 mod names;
@@ -35,6 +36,8 @@ mod _core {
     use crate::courtesy::give_way;
     #[pymodule_export]
     use crate::ids::Ulids;
+    #[pymodule_export]
+    use crate::late_interaction::late_interaction;
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use retentive_core::engine::request as engine;
+use retentive_core::engine::{Undecided, request as engine};
 use retentive_core::model::Judge;
 use retentive_core::rank::terms::TermStatistics;
+
+use crate::errors;
 
 /// One memory as a read returns it.
 #[pyclass(frozen, module = "retentive._core")]
@@ -149,6 +151,7 @@ pub struct Ranked {
     below_gap: Vec<String>,
     #[pyo3(get)]
     refused: bool,
+    undecided: Option<Undecided>,
     pub terms: TermStatistics,
 }
 
@@ -159,6 +162,7 @@ impl From<engine::Ranked> for Ranked {
             over_limit: ranked.over_limit,
             below_gap: ranked.below_gap,
             refused: ranked.refused,
+            undecided: ranked.undecided,
             terms: ranked.terms,
         }
     }
@@ -179,6 +183,21 @@ impl Ranked {
     #[getter]
     fn below_gap(&self) -> Vec<String> {
         self.below_gap.clone()
+    }
+
+    /// The texts whose late interaction with the query decides whether anything is relevant; none where that is known.
+    #[getter]
+    fn undecided(&self) -> Vec<String> {
+        self.undecided.as_ref().map(|undecided| undecided.texts.clone()).unwrap_or_default()
+    }
+
+    /// Itself, or "nothing relevant", from the late interaction of each undecided text.
+    fn decided(slf: Py<Self>, py: Python<'_>, late: Vec<f32>) -> PyResult<Py<Self>> {
+        let refused = match &slf.get().undecided {
+            Some(undecided) => undecided.nothing_relevant(&late).map_err(|error| errors::to_python(py, &error))?,
+            None => false,
+        };
+        if refused { Py::new(py, Self::from(engine::Ranked::nothing_relevant())) } else { Ok(slf) }
     }
 }
 
@@ -212,6 +231,11 @@ impl ContextParts {
     #[getter]
     fn recent(&self) -> Vec<Memory> {
         self.recent.clone()
+    }
+
+    /// The same with what was decided of the ranked ones.
+    fn with_ranked(&self, ranked: Py<Ranked>) -> Self {
+        Self { pinned: self.pinned.clone(), recent: self.recent.clone(), ranked }
     }
 }
 

@@ -260,6 +260,7 @@ impl Extract for engine::RecallRequest {
             filter: field(from, name!(from.py(), "filter"))?,
             min_relevance: field(from, name!(from.py(), "min_relevance"))?,
             refusal_floor: field(from, name!(from.py(), "refusal_floor"))?,
+            late_interaction_floor: field(from, name!(from.py(), "late_interaction_floor"))?,
             calibrated: field(from, name!(from.py(), "calibrated"))?,
             settings: nested(from, name!(from.py(), "settings"))?,
         })

@@ -32,6 +32,7 @@ mod replace;
 pub mod request;
 mod search;
 mod similar;
+mod undecided;
 mod view;
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub use recall::validate_signals;
 pub use reembed::{Ended, Move, Unembedded};
 pub use repair::{RepairOptions, repair};
 pub use request::*;
+pub use undecided::Undecided;
 pub use view::best_cosine;
 
 /// Of text and vectors: a transaction of less stays in memory until its commit, whatever is stored with them.

@@ -11,6 +11,7 @@ use super::first_pass::{FirstPass, Wanted};
 use super::gather::Gathered;
 use super::model::expect_models;
 use super::request::{Memory, Ranked, Reach, RecallRequest};
+use super::undecided::Undecided;
 use super::view::{View, best_cosine};
 use crate::error::Result;
 use crate::model::Kind;
@@ -19,11 +20,38 @@ use crate::rank::blend::{Blend, PoolSize, Pooled, blend, pool, within_gap};
 use crate::rank::explain::explain;
 use crate::rank::language::Language;
 use crate::rank::query::Query;
-use crate::rank::refuse::nothing_relevant;
+use crate::rank::refuse::{Doubt, doubt, nothing_relevant};
 use crate::rank::relevance::{Relevance, relevance};
 use crate::rank::scene::Scene;
 use crate::rank::weights::Weights;
 use crate::store::{Interrupt, Seq};
+
+/// What S must reach to answer.
+#[derive(Debug, Clone, Copy)]
+enum Floor {
+    Evidence(f64),
+    LateInteraction(f64),
+}
+
+enum Judgement {
+    Answers,
+    NothingRelevant,
+    Undecided(Doubt),
+}
+
+impl Floor {
+    fn judge(self, scene: &Scene) -> Judgement {
+        match self {
+            Self::Evidence(floor) if nothing_relevant(scene, floor as f32) => Judgement::NothingRelevant,
+            Self::Evidence(_) => Judgement::Answers,
+            Self::LateInteraction(floor) => match doubt(scene, floor as f32) {
+                None => Judgement::Answers,
+                Some(doubt) if doubt.is_hopeless() => Judgement::NothingRelevant,
+                Some(doubt) => Judgement::Undecided(doubt),
+            },
+        }
+    }
+}
 
 impl Engine {
     /// The pool by score; of what a limit alone leaves out only the ids. Superseded memories are part of S, as candidates and as neighbours, when the request includes them.
@@ -156,11 +184,13 @@ impl<'a> Plan<'a> {
         columns.read_conversation(gathered, &self.query, self.request.settings.sitting_gap_us);
         let scene = columns.scene(&self.query);
         let floor = self.refusal_floor(view)?;
-        let plain = self.plain_cosine(gathered, floor)?;
+        let plain = self.plain_cosine(gathered, floor.is_some())?;
         let similarity = plain.as_deref().or(scene.cosine);
-        if floor.is_some_and(|floor| nothing_relevant(&Scene { cosine: similarity, ..scene }, floor as f32)) {
-            return Ok(Some(Ranked { refused: true, ..Ranked::default() }));
-        }
+        let doubt = match floor.map(|floor| floor.judge(&Scene { cosine: similarity, ..scene })) {
+            Some(Judgement::NothingRelevant) => return Ok(Some(Ranked::nothing_relevant())),
+            Some(Judgement::Undecided(doubt)) => Some(doubt),
+            Some(Judgement::Answers) | None => None,
+        };
         let relevance = relevance(&scene, &self.weights);
         let candidates = self.candidates(view, gathered, left_out)?;
         let offered = candidates.len();
@@ -169,19 +199,25 @@ impl<'a> Plan<'a> {
         if gathered.chosen().is_some() && blended.len() == offered {
             return Ok(None);
         }
-        self.present(view, gathered, &scene, &relevance, &blended).map(Some)
+        let ranked = self.present(view, gathered, &scene, &relevance, &blended)?;
+        let known: Vec<(u32, &Memory)> = blended.iter().map(|pooled| pooled.row).zip(&ranked.memories).collect();
+        let undecided = doubt.map(|doubt| Undecided::new(view, gathered, doubt, &known)).transpose()?;
+        Ok(Some(Ranked { undecided, ..ranked }))
     }
 
     /// The first model's cosine with the plain query vector, where something depends on it and the ranking went by another one.
-    fn plain_cosine(&self, gathered: &Gathered, floor: Option<f64>) -> Result<Option<Vec<f32>>> {
-        let has_cutoff = floor.is_some() || self.request.min_relevance.is_some();
+    fn plain_cosine(&self, gathered: &Gathered, refuses: bool) -> Result<Option<Vec<f32>>> {
+        let has_cutoff = refuses || self.request.min_relevance.is_some();
         let first = self.vectors.first().filter(|first| has_cutoff && first.tokens.is_some());
         first.and_then(|first| first.plain.as_ref()).map(|plain| gathered.dense(0, plain)).transpose()
     }
 
-    fn refusal_floor(&self, view: &View) -> Result<Option<f64>> {
+    /// A measured one is for evidence without late interaction.
+    fn refusal_floor(&self, view: &View) -> Result<Option<Floor>> {
         let measured = if self.request.calibrated { view.floors()?.refusal } else { None };
-        Ok(measured.or(self.request.refusal_floor))
+        let late = self.request.late_interaction_floor.filter(|_| !self.request.vectors.is_empty());
+        let own = late.map(Floor::LateInteraction).or(self.request.refusal_floor.map(Floor::Evidence));
+        Ok(measured.map(Floor::Evidence).or(own))
     }
 
     fn pool_size(&self) -> PoolSize {

@@ -6,6 +6,8 @@ use crate::model::{Judge, Kind, Outcome, Vector};
 use crate::rank::terms::TermStatistics;
 use crate::store::{Durability, Micros};
 
+use super::undecided::Undecided;
+
 pub use crate::rank::mode::Mode;
 
 /// How a collection is opened.
@@ -141,7 +143,10 @@ pub struct RecallRequest {
     pub min_relevance: Option<f64>,
     /// "auto": the embedder's floor, and without a vector any number: what shares no word is refused. `None` = never refuse.
     pub refusal_floor: Option<f64>,
-    /// A floor that was measured on the collection takes the place of `refusal_floor`.
+    /// In place of `refusal_floor`, with vectors: what evidence and late interaction together must reach. The answer is then
+    /// [undecided](Ranked::undecided) until the caller tells the latter.
+    pub late_interaction_floor: Option<f64>,
+    /// A floor that was measured on the collection takes the place of both.
     pub calibrated: bool,
     pub settings: Settings,
 }
@@ -265,6 +270,8 @@ pub struct Ranked {
     pub below_gap: Vec<String>,
     /// "Nothing relevant".
     pub refused: bool,
+    /// It may be so: late interaction decides.
+    pub undecided: Option<Undecided>,
     /// The query's terms over scope S; excerpts are chosen by them.
     pub terms: TermStatistics,
 }

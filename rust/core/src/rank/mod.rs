@@ -2,7 +2,8 @@
 //!
 //! `scene` is what a ranking sees, `signals/` the terms of the weighted sum that `relevance` adds up; `blend` orders the
 //! best of it by recency and feedback too (`decay`), `refuse` says when nothing is relevant, `explain` shows the parts.
-//! `cited` is what a fact has from the turns it came from, `witness` how far they bear it out.
+//! `late_interaction` is what it asks of the best memories' tokens. `cited` is what a fact has from the turns it came from, `witness` how
+//! far they bear it out.
 //! `language/` holds what a query's words say, one file per language; `search` is the plain score without a thread, `answers` that of sentences.
 pub mod answers;
 pub mod blend;
@@ -11,6 +12,7 @@ pub mod cited;
 pub mod decay;
 pub mod explain;
 pub mod language;
+pub mod late_interaction;
 pub mod min_max;
 pub mod mode;
 pub mod query;

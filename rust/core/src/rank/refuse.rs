@@ -1,6 +1,6 @@
 //! "Nothing relevant" is an answer. How much S must show before it answers depends on how much there is: the best of n unrelated
 //! memories comes closer to any question the larger n is and the longer they are. Figures: `docs/adr/0004-refusal-grows-with-the-memory.md`
-//! and `docs/adr/0062-refusal-grows-with-the-text.md`, from `scripts/calibrate_floors.py`.
+//! and `docs/adr/0062-refusal-grows-with-the-text.md`, from `scripts/calibrate_floors.py`; of late interaction `docs/adr/0099-late-interaction.md`.
 use super::query::Query;
 use super::scene::Scene;
 
@@ -23,6 +23,11 @@ const GROWTH_ABOVE: f32 = 0.04;
 /// Measured up to here; beyond, the floor stays.
 const MOST: f32 = 10_000.0;
 
+/// So many memories with the most evidence are looked at token by token.
+const LOOKED_AT: usize = 5;
+/// As `GROWTH_BELOW`, where late interaction counts: it rises with the texts, too.
+const LATE_GROWTH_BELOW: f32 = 0.16;
+
 /// How much there is to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -44,7 +49,12 @@ impl Extent {
     /// that their texts would make.
     fn turns(self) -> f32 {
         let memories = self.memories as f32;
-        memories.max((memories * (self.tokens as f32 / TURN)).sqrt())
+        memories.max(self.by_text())
+    }
+
+    /// The geometric mean of the memories and of the turns that their texts would make, also where they are shorter than those.
+    fn by_text(self) -> f32 {
+        (self.memories as f32 * (self.tokens as f32 / TURN)).sqrt()
     }
 }
 
@@ -72,9 +82,11 @@ fn evidence(scene: &Scene) -> impl Iterator<Item = f32> {
     let similarity =
         move |row: usize| scene.cosine.and_then(|cosine| cosine.get(row)).copied().filter(|x| x.is_finite());
     let rows = coverage.into_iter().zip(scene.tokens).enumerate();
-    rows.map(move |(row, (held, tokens))| {
-        (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * (LENGTH / *tokens as f32).min(1.0).sqrt().sqrt()
-    })
+    rows.map(move |(row, (held, tokens))| (similarity(row).unwrap_or(0.0) + COVERAGE_WEIGHT * held) * discount(*tokens))
+}
+
+fn discount(tokens: u32) -> f32 {
+    (LENGTH / tokens as f32).min(1.0).sqrt().sqrt()
 }
 
 /// The floor for so much, from an embedder's, which is that for 500 usual turns: linear in the logarithm. Negative infinity for fewer
@@ -89,8 +101,66 @@ pub fn floor_for(extent: Extent, refusal_floor: f32) -> f32 {
 
 /// What the floor for so much has on that for 500 usual turns.
 fn growth(extent: Extent) -> f32 {
-    let folds = (extent.turns().min(MOST) / REFERENCE).ln();
-    folds * if folds < 0.0 { GROWTH_BELOW } else { GROWTH_ABOVE }
+    growing(extent.turns(), GROWTH_BELOW)
+}
+
+fn growing(turns: f32, below: f32) -> f32 {
+    let folds = (turns.min(MOST) / REFERENCE).ln();
+    folds * if folds < 0.0 { below } else { GROWTH_ABOVE }
+}
+
+/// S may have no answer: late interaction with its best memories is to tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// What it must reach.
+    least: f32,
+    /// Row and discount for length of each memory looked at, the one with the most evidence first.
+    best: Vec<(u32, f32)>,
+}
+
+impl Doubt {
+    /// The rows whose late interaction is to be known.
+    pub fn rows(&self) -> impl Iterator<Item = u32> {
+        self.best.iter().map(|(row, _)| *row)
+    }
+
+    /// Whether S has no answer, from the late interaction of each row; the best counts, that of a long text less, and none below 0.
+    #[must_use]
+    pub fn nothing_relevant(&self, late: &[f32]) -> bool {
+        let counted = self.best.iter().zip(late).map(|((_, discount), late)| late * discount);
+        counted.fold(0.0, f32::max) < self.least
+    }
+
+    /// Whether S has no answer even if a memory held every token of the query.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        self.nothing_relevant(&[1.0; LOOKED_AT])
+    }
+}
+
+/// What late interaction must decide, as `nothing_relevant` decides without: whether best evidence and best late interaction together
+/// reach the floor for so much. `None`: S answers.
+#[must_use]
+pub fn doubt(scene: &Scene, late_interaction_floor: f32) -> Option<Doubt> {
+    let extent = Extent::of(scene, None);
+    if extent.memories < FEWEST || never_refused(scene.query) {
+        return None;
+    }
+    let mut rows: Vec<(u32, f32)> = (0_u32..).zip(evidence(scene)).collect();
+    let by_evidence = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if rows.len() > LOOKED_AT {
+        rows.select_nth_unstable_by(LOOKED_AT, by_evidence);
+        rows.truncate(LOOKED_AT);
+    }
+    rows.sort_unstable_by(by_evidence);
+    let best = rows.first().map_or(f32::NEG_INFINITY, |(_, evidence)| *evidence);
+    let least = late_interaction_floor + growing(extent.by_text(), LATE_GROWTH_BELOW) - best;
+    if least <= 0.0 {
+        return None;
+    }
+    let discounts =
+        rows.iter().map(|(row, _)| (*row, scene.tokens.get(*row as usize).map_or(1.0, |tokens| discount(*tokens))));
+    Some(Doubt { least, best: discounts.collect() })
 }
 
 fn never_refused(query: &Query) -> bool {
@@ -108,7 +178,7 @@ pub fn nothing_relevant(scene: &Scene, refusal_floor: f32) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing)]
+#[allow(clippy::indexing_slicing, clippy::expect_used)]
 mod tests {
     use proptest::prelude::*;
 
@@ -187,6 +257,47 @@ mod tests {
         assert!(refused(10));
     }
 
+    fn doubt_among_500(cosine: f32, floor: f32) -> Option<Doubt> {
+        let mut cosines = vec![0.1; 500];
+        cosines[7] = cosine;
+        doubt(&usual_turns(&cosines).view().scene(), floor)
+    }
+
+    #[test]
+    fn late_interaction_decides_what_evidence_alone_does_not() {
+        let doubt = doubt_among_500(0.4, 1.0).expect("undecided");
+        assert_eq!(doubt.rows().collect::<Vec<_>>(), [7, 0, 1, 2, 3]);
+        assert!(doubt.nothing_relevant(&[0.5, 0.1, 0.1, 0.1, 0.1]));
+        assert!(!doubt.nothing_relevant(&[0.7, 0.1, 0.1, 0.1, 0.1]));
+        assert!(!doubt.nothing_relevant(&[0.1, 0.1, 0.1, 0.1, 0.7]));
+    }
+
+    #[test]
+    fn what_reaches_the_floor_alone_is_in_no_doubt_and_what_never_can_is_hopeless() {
+        assert!(doubt_among_500(1.0, 1.0).is_none());
+        assert!(doubt_among_500(0.1, 1.2).is_some_and(|doubt| doubt.is_hopeless()));
+        assert!(doubt_among_500(0.3, 1.2).is_some_and(|doubt| !doubt.is_hopeless()));
+    }
+
+    #[test]
+    fn few_memories_and_dates_are_in_no_doubt() {
+        let text = "what happened last week".to_owned();
+        let dated = Sample { text, language: Some(&ENGLISH), ..usual_turns(&[0.0; 500]) };
+        assert!(doubt(&dated.view().scene(), 9.0).is_none());
+        assert!(doubt(&usual_turns(&[0.0; 9]).view().scene(), 9.0).is_none());
+        assert!(doubt(&usual_turns(&[0.0; 10]).view().scene(), 9.0).is_some());
+    }
+
+    #[test]
+    fn late_interaction_with_a_long_text_counts_less() {
+        let mut sample = usual_turns(&[0.0; 500]);
+        sample.tokens.fill(1280);
+        sample.tokens[0] = 40;
+        let among = doubt(&sample.view().scene(), 0.5).expect("undecided");
+        assert!(!among.nothing_relevant(&[1.0, 0.0, 0.0, 0.0, 0.0]));
+        assert!(among.nothing_relevant(&[0.0, 1.0, 0.0, 0.0, 0.0]));
+    }
+
     #[test]
     fn words_count_half_of_what_they_cover() {
         let mut sample = Sample::of_turns(&[0.1, 0.3]);
@@ -249,7 +360,31 @@ mod tests {
         best - textbook_floor(rows.len(), tokens, 0.0)
     }
 
+    /// The floor where late interaction counts.
+    fn textbook_late_floor(memories: usize, tokens: u64, floor: f64) -> f64 {
+        let n = (memories as f64 * tokens as f64 / 40.0).sqrt();
+        if n <= 500.0 { floor - 0.16 * (500.0 / n).ln() } else { floor + 0.04 * (n.min(10_000.0) / 500.0).ln() }
+    }
+
     proptest! {
+        #[test]
+        fn late_interaction_decides_by_the_formula(
+            sample in Sample::any(), floor in 0.0_f64..2.0, late in prop::collection::vec(-1.0_f32..1.0, 5)
+        ) {
+            let Some(doubt) = doubt(&sample.view().scene(), floor as f32) else { return Ok(()) };
+            let each: Vec<f64> = (0..sample.len()).map(|row| textbook_of(&sample, row)).collect();
+            let rows: Vec<usize> = doubt.rows().map(|row| row as usize).collect();
+            prop_assert_eq!(rows.len(), sample.len().min(5));
+            let least = rows.iter().map(|row| each[*row]).fold(f64::INFINITY, f64::min);
+            prop_assert!((0..each.len()).all(|row| rows.contains(&row) || each[row] <= least + 1e-3));
+            let factor = |row: usize| (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25);
+            let counted = rows.iter().zip(&late).map(|(row, late)| f64::from(*late) * factor(*row)).fold(0.0, f64::max);
+            let tokens = sample.tokens.iter().map(|tokens| u64::from(*tokens)).sum();
+            let best = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let over = best + counted - textbook_late_floor(sample.len(), tokens, floor);
+            prop_assert!(over.abs() < 1e-3 || doubt.nothing_relevant(&late) == (over < 0.0), "{}", over);
+        }
+
         #[test]
         fn the_evidence_is_that_of_the_formula(sample in Sample::any()) {
             let expected = (0..sample.len()).map(|row| textbook_of(&sample, row)).fold(f64::NEG_INFINITY, f64::max);

@@ -175,6 +175,7 @@ pub fn ask(query: &str, reach: Reach) -> RecallRequest {
         filter: None,
         min_relevance: None,
         refusal_floor: None,
+        late_interaction_floor: None,
         calibrated: false,
         settings: settings(),
     }
