@@ -70,3 +70,88 @@ impl Partition {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Cache;
+    use super::*;
+    use crate::model::{Judge, Kind, Marks};
+    use crate::store::{Durability, NewMemory, OpenOptions, Store};
+
+    const OF_ANN: &str = "ann";
+
+    fn never() -> bool {
+        false
+    }
+
+    fn turn(number: usize) -> NewMemory {
+        NewMemory {
+            id: format!("turn-{number}"),
+            kind: Kind::Turn,
+            role: Some("user".to_owned()),
+            name: None,
+            key: None,
+            text: "said".to_owned(),
+            metadata: None,
+            turn: None,
+            ts: number as i64,
+            expires: None,
+            tokens: 1,
+            words: 1,
+            question: 0,
+            terms: vec![(number as u64 % 50, 1)],
+            marks: Marks::default(),
+            vectors: Vec::new(),
+            consolidated_from: Vec::new(),
+            cited: Vec::new(),
+            judge: Judge::None,
+        }
+    }
+
+    fn fill(store: &Store, session: &str, from: usize, count: usize) {
+        let stored = store.write(&never, |tx| {
+            let scope = tx.ensure_scope(Some(OF_ANN), Some(session))?;
+            (from..from + count).try_for_each(|number| tx.insert(&scope, &turn(number)).map(drop))
+        });
+        stored.unwrap();
+    }
+
+    #[test]
+    fn what_is_new_in_another_session_is_taken_over_by_slices() {
+        let options = OpenOptions {
+            path: None,
+            durability: Durability::Normal,
+            language: "english".to_owned(),
+            busy_timeout: Duration::ZERO,
+            readonly: false,
+            entropy: [7; 32],
+        };
+        let store = Store::open(options, &never).unwrap();
+        fill(&store, "s", 0, 10);
+        let cache = Cache::new(1 << 20);
+        let read = |session: Option<&str>| {
+            let version = store.read(&never, |tx| {
+                let scope = tx.scope(Some(OF_ANN), session)?.unwrap();
+                let part = session.map(|_| Session { scope: scope.id, held: scope.held });
+                cache.version(tx, scope.partition, tx.partition_rev(scope.partition)?, part)
+            });
+            let version = version.unwrap().unwrap();
+            (version.rows(), version.rev() == version.newest())
+        };
+        assert_eq!(read(Some("s")), (10, true));
+        fill(&store, "t", 1_000, 300);
+        assert_eq!(read(Some("s")), (10 + SLICE, false));
+        assert_eq!(read(Some("s")), (10 + 2 * SLICE, false));
+        assert_eq!(read(Some("s")), (310, true));
+        fill(&store, "t", 2_000, 300);
+        assert_eq!(read(Some("s")), (310 + SLICE, false));
+        fill(&store, "s", 3_000, 1);
+        assert_eq!(read(Some("s")), (611, true), "one of them is the session's own");
+        fill(&store, "t", 4_000, 300);
+        assert_eq!(read(Some("s")), (611 + SLICE, false));
+        assert_eq!(read(None), (911, true), "all of the partition is read");
+    }
+}
