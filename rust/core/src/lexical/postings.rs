@@ -65,6 +65,10 @@ impl Blocks {
             return start;
         }
         let start = self.postings.len();
+        if self.postings.capacity() < start + size as usize {
+            // Not twice as much: what is reserved and not used is memory that another partition could have.
+            self.postings.reserve_exact((start / 4).max(size as usize));
+        }
         self.postings.resize(start + size as usize, Posting { row: 0, tf: 0 });
         start as u32
     }
