@@ -67,7 +67,7 @@ impl Partition {
     }
 
     /// The version that `rev` makes of this one where it only adds rows, in their order.
-    pub fn grown(&self, rev: i64, rows: Vec<IndexRow>) -> Result<Self> {
+    pub fn grown(&self, rev: i64, rows: &[IndexRow]) -> Result<Self> {
         let mut grown = self.clone();
         rows.iter().try_for_each(|row| grown.take(row))?;
         grown.progress = rev.into();
@@ -133,14 +133,13 @@ impl Partition {
             role: Labels::add(&mut self.roles, row.role.as_deref()),
             name: Labels::add(&mut self.names, row.name.as_deref()),
         };
-        match self.locate(row.head.seq) {
-            Some((segment, position)) => segment.update(position, row, codes),
-            None => {
-                self.append().push(row, codes)?;
-                if let Some((_, held)) = self.counted.as_mut().filter(|(scope, _)| *scope == row.head.scope) {
-                    *held += 1;
-                }
-            }
+        if let Some((segment, position)) = self.locate(row.head.seq) {
+            segment.update(position, row, codes);
+            return Ok(());
+        }
+        self.append().push(row, codes)?;
+        if let Some((_, held)) = self.counted.as_mut().filter(|(scope, _)| *scope == row.head.scope) {
+            *held += 1;
         }
         Ok(())
     }

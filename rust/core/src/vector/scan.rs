@@ -171,14 +171,14 @@ impl Rows {
 pub fn signs(codes: &[i8]) -> impl Iterator<Item = u64> {
     codes.chunks(64).map(|codes| {
         let (eights, rest) = codes.as_chunks::<8>();
-        let bytes = eights.iter().enumerate().fold(0, |word, (at, codes)| word | (sign_byte(codes) << (8 * at)));
+        let bytes = eights.iter().enumerate().fold(0, |word, (at, codes)| word | (sign_byte(*codes) << (8 * at)));
         let first = 8 * eights.len();
         (first..).zip(rest).fold(bytes, |word, (at, code)| word | (u64::from(code.is_negative()) << at))
     })
 }
 
 /// The signs of eight components as eight bits: multiplied, each byte's sign comes to lie at its place in the highest byte.
-fn sign_byte(codes: &[i8; 8]) -> u64 {
+fn sign_byte(codes: [i8; 8]) -> u64 {
     let word = u64::from_le_bytes(codes.map(|code| code as u8));
     ((word >> 7) & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
