@@ -24,8 +24,8 @@ from pathlib import Path
 
 KEPT = Path(__file__).parents[1] / "benches" / "instructions.json"
 MOST_GROWTH = 1.1
-# What is called and how often; the collection has 500 memories.
-PATHS = {"recall": 20, "context": 20, "search": 20, "remember": 20, "load": 2}
+# What is called and how often; the collection has 500 memories, and what is caught up with has as many.
+PATHS = {"recall": 20, "context": 20, "search": 20, "remember": 20, "load": 2, "catch_up": 2}
 COLLECTED = re.compile(r"Collected : (\d+)")
 
 

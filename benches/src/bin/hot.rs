@@ -19,6 +19,8 @@ const SITTING: usize = 25;
 
 struct Hot {
     engine: Engine,
+    /// Another handle on the same file, as another process has.
+    other: Option<Engine>,
     numbers: Numbers,
     rows: usize,
 }
@@ -98,6 +100,7 @@ fn measured(hot: &Hot, call: &Call) -> Result<(), Box<dyn Error>> {
         Call::Search(search) => drop(hot.engine.search(search, &never)?),
         Call::Remember(turn) => drop(hot.engine.remember(vec![turn.clone()], turn.ts, &never)?),
         Call::Load => hot.engine.warmup(&never)?,
+        Call::CatchUp(_) => hot.other.as_ref().ok_or("no other handle")?.warmup(&never)?,
     }
     Ok(())
 }
@@ -109,6 +112,8 @@ enum Call {
     Remember(NewMemory),
     /// The first read after opening.
     Load,
+    /// After the other handle's process wrote these.
+    CatchUp(Vec<NewMemory>),
 }
 
 fn calls(hot: &mut Hot, path: &str, rounds: usize) -> Result<Vec<Call>, Box<dyn Error>> {
@@ -123,6 +128,7 @@ fn calls(hot: &mut Hot, path: &str, rounds: usize) -> Result<Vec<Call>, Box<dyn 
             "search" => Call::Search(hot.search()),
             "remember" => Call::Remember(hot.turn(hot.rows + round)),
             "load" => Call::Load,
+            "catch_up" => Call::CatchUp((0..hot.rows).map(|row| hot.turn(hot.rows * (1 + round) + row)).collect()),
             _ => return Err(format!("no path is called {path:?}").into()),
         })
     };
@@ -133,7 +139,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (path, rounds, rows) =
         (argument("path", String::from("recall")), argument("rounds", 20), argument("rows", 500));
     let file = PathBuf::from(argument("dir", String::from("."))).join("hot.db");
-    let mut hot = Hot { engine: open(file.clone(), Durability::Normal)?, numbers: Numbers::new(3), rows };
+    let mut hot = Hot { engine: open(file.clone(), Durability::Normal)?, other: None, numbers: Numbers::new(3), rows };
     let model = BoundModel { name: "hot".to_owned(), dimension: DIMENSION, probe: None };
     hot.engine.bind_models(&[model], &|| false)?;
     let turns: Vec<NewMemory> = (0..rows).map(|row| hot.turn(row)).collect();
@@ -142,6 +148,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     if path == "load" {
         for call in &calls {
             hot.engine = open(file.clone(), Durability::Normal)?;
+            measured(&hot, call)?;
+        }
+        return Ok(());
+    }
+    if path == "catch_up" {
+        let other = hot.other.insert(open(file, Durability::Normal)?);
+        other.warmup(&|| false)?;
+        for call in &calls {
+            if let Call::CatchUp(turns) = call {
+                hot.engine.remember(turns.clone(), START, &|| false)?;
+            }
             measured(&hot, call)?;
         }
         return Ok(());

@@ -87,6 +87,74 @@ proptest! {
     }
 }
 
+/// Two handles on one file: the other writes to several sessions of one user, a few memories and many at a time.
+#[derive(Debug, Clone)]
+enum Elsewhere {
+    /// So many turns, all to one session or in turns to two.
+    Fill(u16, bool),
+    Note(u8),
+    Correct(u8),
+    Like(u8),
+    Delete(u8),
+}
+
+fn elsewhere() -> impl Strategy<Value = (Elsewhere, u8)> {
+    let step = prop_oneof![
+        3 => (100_u16..500, any::<bool>()).prop_map(|(count, both)| Elsewhere::Fill(count, both)),
+        2 => any::<u8>().prop_map(Elsewhere::Note),
+        2 => any::<u8>().prop_map(Elsewhere::Correct),
+        1 => any::<u8>().prop_map(Elsewhere::Like),
+        2 => any::<u8>().prop_map(Elsewhere::Delete),
+    ];
+    (step, 0_u8..6)
+}
+
+fn run_elsewhere(db: &Engine, step: &Elsewhere, ids: &mut Vec<String>) {
+    match step {
+        Elsewhere::Fill(count, both) => {
+            let session = |n: u16| if *both && n.is_multiple_of(3) { "s" } else { "t" };
+            let turn = |n: u16| NewMemory {
+                user: Some("ann".to_owned()),
+                ..said(session(n), &format!("{} {n}", text((n % 200) as u8)))
+            };
+            ids.extend(db.remember((0..*count).map(turn).collect(), NOW, &go).unwrap());
+        }
+        Elsewhere::Note(number) => run(db, &Step::Note(*number), ids),
+        Elsewhere::Correct(number) => run(db, &Step::Correct(*number), ids),
+        Elsewhere::Like(number) => run(db, &Step::Like(*number), ids),
+        Elsewhere::Delete(number) => run(db, &Step::Delete(*number), ids),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// A read of one session need not have taken over what is new in others; it shows what a read of everything anew shows.
+    #[test]
+    fn a_session_is_read_whole_while_others_are_filled_elsewhere(steps in proptest::collection::vec(elsewhere(), 1..10)) {
+        let disk = on_disk();
+        let path = disk.folder.path().join("chat.db");
+        let other = open(Some(&path));
+        let of_session = |db: &Engine, name: &str| {
+            let reach = Reach { user: Some("ann".to_owned()), session: Some(name.to_owned()), ..Reach::default() };
+            db.ranked(&RecallRequest { limit: None, include_superseded: true, ..ask("green tea in the rain", reach) }).memories
+        };
+        let mut ids = Vec::new();
+        for number in 0..12 {
+            run(&other, &Step::Say(number), &mut ids);
+        }
+        seen(&disk.engine);
+        for (step, reads) in &steps {
+            run_elsewhere(&other, step, &mut ids);
+            let anew = open(Some(&path));
+            for read in 0..*reads {
+                let name = if read == 3 { "t" } else { "s" };
+                prop_assert_eq!(of_session(&disk.engine, name), of_session(&anew, name));
+            }
+        }
+        prop_assert_eq!(seen(&disk.engine), seen(&open(Some(&path))));
+    }
+}
+
 #[test]
 fn two_collections_on_one_file_see_each_others_writes() {
     let disk = on_disk();

@@ -22,7 +22,7 @@ impl Copy {
         read(store, |tx| {
             let load = |since: i64| -> retentive_core::error::Result<(Changes, Vec<IndexRow>)> {
                 let mut rows = Vec::new();
-                let changes = tx.changes(partition, since, &mut |row| Ok(rows.push(row)))?;
+                let changes = tx.changes(partition, since, &mut |row| Ok(rows.push(row.clone())))?;
                 Ok((changes, rows))
             };
             let (mut changes, mut rows) = load(self.rev)?;

@@ -45,7 +45,7 @@ fn a_memory_comes_back_as_given_from_a_file_and_from_memory() {
         assert_eq!(read(&store, |tx| tx.vectors(row.head.seq)), new.vectors);
         assert_eq!(read(&store, |tx| tx.metadata(row.head.seq)), new.metadata);
         let mut loaded = Vec::new();
-        read(&store, |tx| tx.changes(row.head.partition, 0, &mut |row| Ok(loaded.push(row))));
+        read(&store, |tx| tx.changes(row.head.partition, 0, &mut |row| Ok(loaded.push(row.clone()))));
         assert_eq!(loaded.len(), 1);
         assert_eq!((&loaded[0].terms, &loaded[0].vectors), (&new.terms, &new.vectors));
         assert_eq!(loaded[0].feedback, [(1, 5), (-1, -6)]);

@@ -2,7 +2,7 @@
 use super::request::Reach;
 use crate::error::Result;
 use crate::model::Kind;
-use crate::partition::{Entry, NEVER};
+use crate::partition::{Entry, NEVER, Session};
 use crate::store::Micros;
 use crate::store::{Head, Nameless, Owners, ReadTx, Scope};
 
@@ -39,6 +39,12 @@ impl Reached {
             held: partition.owned,
             rev: Some(partition.rev),
         }
+    }
+
+    /// The session, where that is not all of the partition.
+    pub fn part(&self) -> Option<Session> {
+        let scope = self.scope.filter(|scope| *scope != self.partition)?;
+        Some(Session { scope, held: self.held })
     }
 
     pub fn holds(&self, head: &Head) -> bool {

@@ -78,7 +78,7 @@ impl Admitted {
         let known = partition.memo().get::<Self>().filter(|known| known.serves(key, admission.now));
         known.unwrap_or_else(|| {
             let selected = Arc::new(Self::select(key, partition, admission));
-            partition.memo().keep(&selected);
+            partition.memo().keep(key.scope, &selected);
             selected
         })
     }

@@ -70,7 +70,7 @@ impl<'c> Ahead<'c> {
             let Some(before) = before else { continue };
             let rev = tx.rev()?;
             // Rows that do not fit what is in memory are no fault of the write: the read that catches up loads anew, or says so.
-            let Ok(version) = before.grown(rev, rows) else { continue };
+            let Ok(version) = before.grown(rev, &rows) else { continue };
             let (cache, version) = (Arc::clone(self.cache), Arc::new(version));
             tx.after_commit(move || cache.publish(id, version));
         }

@@ -12,7 +12,7 @@ use super::request::{Memory, Reach};
 use crate::error::{Error, Result};
 use crate::gate;
 use crate::model::{Slot, Vector};
-use crate::partition::{Cache, Partition};
+use crate::partition::{Cache, Partition, Session};
 use crate::store::{Floors, Interrupt, ReadTx};
 use crate::vector::quantise::cosine;
 
@@ -58,15 +58,15 @@ impl View<'_, '_> {
 
     /// The partition as this transaction sees it; `None`: a fresh transaction is wanted.
     pub fn partition(&self, id: i64) -> Result<Option<Arc<Partition>>> {
-        self.partition_at(id, self.tx.partition_rev(id)?)
+        self.partition_at(id, self.tx.partition_rev(id)?, None)
     }
 
-    /// As [`Self::partition`], where its newest rev is known.
-    fn partition_at(&self, id: i64, rev: i64) -> Result<Option<Arc<Partition>>> {
+    /// As [`Self::partition`], where its newest rev is known, and what of it is read.
+    fn partition_at(&self, id: i64, rev: i64, session: Option<Session>) -> Result<Option<Arc<Partition>>> {
         if self.own_copies {
             return Ok(Some(Arc::new(Partition::load(self.tx, id, rev)?)));
         }
-        self.cache.version(self.tx, id, rev)
+        self.cache.version(self.tx, id, rev, session)
     }
 
     /// Scope S of a read. A filter that says in which session all matches are is taken as the reach's session.
@@ -92,7 +92,7 @@ impl View<'_, '_> {
         let mut gathered = Gathered::default();
         for reached in reached {
             let rev = reached.rev.map_or_else(|| self.tx.partition_rev(reached.partition), Ok)?;
-            let Some(partition) = self.partition_at(reached.partition, rev)? else { return Ok(None) };
+            let Some(partition) = self.partition_at(reached.partition, rev, reached.part())? else { return Ok(None) };
             gathered.add(&partition, *reached, admission);
         }
         Ok(Some(gathered))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::Partition;
+use super::{Partition, Session};
 use crate::error::Result;
 use crate::store::ReadTx;
 
@@ -46,20 +46,31 @@ impl Cache {
         Self { limit_bytes, places: Mutex::default() }
     }
 
-    /// The version of the partition that this transaction sees, whose newest rev is `wanted`. `None`: another thread has caught up beyond this transaction's
-    /// snapshot, and the read should start again with a fresh one.
-    pub fn version(&self, tx: &ReadTx, id: i64, wanted: i64) -> Result<Option<Arc<Partition>>> {
+    /// The version of the partition that this transaction sees, whose newest rev is `wanted`; where only a `session` is read, one that
+    /// has all of that. `None`: another thread has caught up beyond this transaction's snapshot, and the read should start again with a
+    /// fresh one.
+    pub fn version(
+        &self,
+        tx: &ReadTx,
+        id: i64,
+        wanted: i64,
+        session: Option<Session>,
+    ) -> Result<Option<Arc<Partition>>> {
         let slot = self.slot(id);
         let mut held = slot.lock();
         let (version, grown) = match held.take() {
-            Some(version) if version.epoch() == tx.epoch() && version.rev() > wanted => {
+            Some(version) if version.epoch() == tx.epoch() && version.newest() > wanted => {
                 *held = Some(version);
                 return Ok(None);
             }
             Some(version) if version.epoch() == tx.epoch() && version.rev() == wanted => (version, false),
             Some(mut version) => {
                 // On an error the place stays empty and the next read loads anew.
-                Arc::make_mut(&mut version).catch_up(tx, id, wanted)?;
+                let changed = Arc::make_mut(&mut version);
+                match session {
+                    Some(session) => changed.catch_up_session(tx, id, wanted, session)?,
+                    None => changed.catch_up(tx, id, wanted)?,
+                }
                 (version, true)
             }
             None => (Arc::new(Partition::load(tx, id, wanted)?), true),

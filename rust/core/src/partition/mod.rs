@@ -7,17 +7,19 @@ mod ids;
 mod labels;
 mod memo;
 mod segment;
+mod session;
 
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::store::{IndexRow, ReadTx, Seq};
+use crate::store::{IndexRow, Progress, ReadTx, Seq};
 
 pub use cache::Cache;
 use labels::Labels;
 use memo::Memo;
 use segment::Codes;
 pub(crate) use segment::{Entry, NEVER, Segment};
+pub use session::Session;
 
 /// What a memo takes for each row, about: the columns of a scope and its thread.
 const MEMO_ROW_BYTES: usize = 96;
@@ -26,12 +28,14 @@ const MEMO_ROW_BYTES: usize = 96;
 #[derive(Debug, Clone)]
 pub struct Partition {
     epoch: u64,
-    rev: i64,
+    progress: Progress,
     segments: Vec<Arc<Segment>>,
     roles: Arc<Labels>,
     /// Of speakers.
     names: Arc<Labels>,
     memo: Memo,
+    /// A session and how many memories of it are here, while there are others that are not.
+    counted: Option<(i64, u64)>,
 }
 
 impl Partition {
@@ -39,21 +43,23 @@ impl Partition {
     pub fn load(tx: &ReadTx, id: i64, rev: i64) -> Result<Self> {
         let mut partition = Self {
             epoch: tx.epoch(),
-            rev: 0,
+            progress: Progress::default(),
             segments: Vec::new(),
             roles: Arc::default(),
             names: Arc::default(),
             memo: Memo::default(),
+            counted: None,
         };
         // Everything there is comes, whatever was pruned.
         tx.changes(id, 0, &mut |row| partition.take(row))?;
-        partition.rev = rev;
+        partition.progress = rev.into();
         Ok(partition)
     }
 
     /// Takes over what was committed up to `rev`; where that cannot be told any more, reads everything again.
     pub fn catch_up(&mut self, tx: &ReadTx, id: i64, rev: i64) -> Result<()> {
         self.memo = Memo::default();
+        self.counted = None;
         if self.epoch != tx.epoch() || !self.take_changes(tx, id, rev)? || self.is_mostly_dead() {
             *self = Self::load(tx, id, rev)?;
         }
@@ -61,16 +67,23 @@ impl Partition {
     }
 
     /// The version that `rev` makes of this one where it only adds rows, in their order.
-    pub fn grown(&self, rev: i64, rows: Vec<IndexRow>) -> Result<Self> {
+    pub fn grown(&self, rev: i64, rows: &[IndexRow]) -> Result<Self> {
         let mut grown = self.clone();
-        rows.into_iter().try_for_each(|row| grown.take(row))?;
-        grown.rev = rev;
+        rows.iter().try_for_each(|row| grown.take(row))?;
+        grown.progress = rev.into();
         Ok(grown)
     }
 
+    /// It has all that was written up to this rev.
     #[must_use]
     pub fn rev(&self) -> i64 {
-        self.rev
+        self.progress.rev
+    }
+
+    /// And nothing that was written after this one.
+    #[must_use]
+    pub fn newest(&self) -> i64 {
+        self.progress.newest
     }
 
     #[must_use]
@@ -104,32 +117,38 @@ impl Partition {
 
     /// `false`: this version is too old to be caught up.
     fn take_changes(&mut self, tx: &ReadTx, id: i64, rev: i64) -> Result<bool> {
-        let changes = tx.changes(id, self.rev, &mut |row| self.take(row))?;
+        let changes = tx.changes(id, self.progress, &mut |row| self.take(row))?;
         if changes.reload {
             return Ok(false);
         }
         for seq in changes.gone {
             self.kill(seq);
         }
-        self.rev = rev;
+        self.progress = rev.into();
         Ok(true)
     }
 
-    fn take(&mut self, row: IndexRow) -> Result<()> {
+    fn take(&mut self, row: &IndexRow) -> Result<()> {
         let codes = Codes {
             role: Labels::add(&mut self.roles, row.role.as_deref()),
             name: Labels::add(&mut self.names, row.name.as_deref()),
         };
-        match self.locate(row.head.seq) {
-            Some((segment, position)) => segment.update(position, row, codes),
-            None => self.append().push(row, codes)?,
+        if let Some((segment, position)) = self.locate(row.head.seq) {
+            segment.update(position, row, codes);
+            return Ok(());
+        }
+        self.append().push(row, codes)?;
+        if let Some((_, held)) = self.counted.as_mut().filter(|(scope, _)| *scope == row.head.scope) {
+            *held += 1;
         }
         Ok(())
     }
 
     fn kill(&mut self, seq: Seq) {
-        if let Some((segment, position)) = self.locate(seq) {
-            segment.kill(position);
+        let Some((segment, position)) = self.locate(seq) else { return };
+        let scope = segment.kill(position);
+        if let Some((_, held)) = self.counted.as_mut().filter(|(counted, _)| scope == Some(*counted)) {
+            *held -= 1;
         }
     }
 
@@ -150,9 +169,16 @@ impl Partition {
         Arc::make_mut(&mut self.segments[last])
     }
 
+    fn rows(&self) -> usize {
+        self.segments.iter().map(|segment| segment.entries().len()).sum()
+    }
+
+    fn dead(&self) -> usize {
+        self.segments.iter().map(|segment| segment.dead()).sum()
+    }
+
     fn is_mostly_dead(&self) -> bool {
-        let rows: usize = self.segments.iter().map(|segment| segment.entries().len()).sum();
-        let dead: usize = self.segments.iter().map(|segment| segment.dead()).sum();
-        dead > 256 && dead * 2 > rows
+        let dead = self.dead();
+        dead > 256 && dead * 2 > self.rows()
     }
 }

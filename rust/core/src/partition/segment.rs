@@ -5,7 +5,6 @@ use crate::lexical::Postings;
 use crate::model::{Kind, MOST_MODELS, Period, Slot};
 use crate::store::{IndexRow, Micros, Seq};
 use crate::vector::hamming::prefetch;
-use crate::vector::quantise::quantise_unit;
 use crate::vector::scan::Rows;
 
 /// Rows of a segment. Small enough that a copy for a waiting reader is cheap, large enough that a segment's own cost vanishes.
@@ -135,49 +134,48 @@ impl Segment {
     }
 
     /// Appends a row that is newer than all the others.
-    pub fn push(&mut self, row: IndexRow, codes: Codes) -> Result<()> {
+    pub fn push(&mut self, row: &IndexRow, codes: Codes) -> Result<()> {
         let number = self.entries.len() as u32;
         for vector in &row.vectors {
-            let Some(quantised) = quantise_unit(&vector.values) else { continue };
             let Some(rows) = self.rows.get_mut(vector.slot) else { continue };
             if rows.is_empty() {
-                *rows = Rows::new(quantised.codes.len());
+                *rows = Rows::new(vector.values.len());
             }
-            rows.push(number, &quantised)?;
+            rows.push(number, &vector.values)?;
         }
         self.postings.push(number, &row.terms);
         self.widen(row.head.ts);
-        self.entries.push(entry(&row, codes));
+        self.entries.push(entry(row, codes));
         self.ids.push(&row.id);
         if !row.marks.periods.is_empty() {
-            self.periods.push((number, row.marks.periods.into()));
+            self.periods.push((number, row.marks.periods.as_slice().into()));
         }
         if !row.cites.is_empty() {
-            self.cites.push((number, row.cites.into()));
+            self.cites.push((number, row.cites.as_slice().into()));
         }
-        self.set_feedback(number, row.feedback);
+        self.set_feedback(number, &row.feedback);
         Ok(())
     }
 
     /// Takes over what can change of a stored memory; its terms and vectors cannot.
-    pub fn update(&mut self, position: usize, row: IndexRow, codes: Codes) {
+    pub fn update(&mut self, position: usize, row: &IndexRow, codes: Codes) {
         self.widen(row.head.ts);
-        let updated = entry(&row, codes);
+        let updated = entry(row, codes);
         if let Some(slot) = self.entries.get_mut(position) {
             *slot = Entry { dead: slot.dead, ..updated };
         }
-        self.set_feedback(position as u32, row.feedback);
+        self.set_feedback(position as u32, &row.feedback);
     }
 
-    /// What was erased takes part in nothing.
-    pub fn kill(&mut self, position: usize) {
-        if let Some(slot) = self.entries.get_mut(position).filter(|entry| !entry.dead) {
-            slot.dead = true;
-            self.dead += 1;
-        }
+    /// What was erased takes part in nothing. The scope that it was in; `None` if it was dead before.
+    pub fn kill(&mut self, position: usize) -> Option<i64> {
+        let slot = self.entries.get_mut(position).filter(|entry| !entry.dead)?;
+        slot.dead = true;
+        self.dead += 1;
+        Some(slot.scope)
     }
 
-    fn set_feedback(&mut self, row: u32, feedback: Vec<(i8, Micros)>) {
+    fn set_feedback(&mut self, row: u32, feedback: &[(i8, Micros)]) {
         match self.feedback.binary_search_by_key(&row, |(row, _)| *row) {
             Ok(at) => {
                 if let Some(slot) = self.feedback.get_mut(at) {

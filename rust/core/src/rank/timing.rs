@@ -32,7 +32,7 @@ fn rows(n: usize, dimension: usize) -> Rows {
     let mut rows = Rows::new(dimension);
     for row in 0..n as u32 {
         let vector: Vec<f32> = noise(row).skip(3).take(dimension).collect();
-        rows.push(row, &quantise_unit(&vector).unwrap()).unwrap();
+        rows.push(row, &vector).unwrap();
     }
     rows
 }

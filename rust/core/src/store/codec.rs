@@ -16,7 +16,7 @@ const NAMES_TIME: u8 = 1;
 const NAMES_PROPER: u8 = 2;
 
 /// What of a memory's content an index needs, and its names.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct HeadBlob {
     pub id: String,
     pub role: Option<String>,
@@ -119,16 +119,24 @@ pub(super) struct HeadRef<'a> {
 
 /// The whole head.
 pub(super) fn decode_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
+    let mut head = HeadBlob::default();
+    decode_head_into(blob, seq, &mut head)?;
+    Some(head)
+}
+
+/// As [`decode_head`], in the place of another head, whose memory is used again.
+pub(super) fn decode_head_into(blob: &[u8], seq: i64, head: &mut HeadBlob) -> Option<()> {
     let mut input = Input(open(blob, seq as u64)?);
-    let names = input.head_names()?;
-    let terms = input.list(|input| Some((input.word()?, u32::try_from(input.number()?).ok()?)))?;
-    let marks = input.marks()?;
-    Some(HeadBlob { terms, marks, ..names })
+    input.head_names(head)?;
+    input.list_into(&mut head.terms, |input| Some((input.word()?, u32::try_from(input.number()?).ok()?)))?;
+    input.marks(&mut head.marks)
 }
 
 /// The head without its terms and marks: what a whole memory shows of it. The checksum covers all of it.
 pub(super) fn decode_names_of_head(blob: &[u8], seq: i64) -> Option<HeadBlob> {
-    Input(open(blob, seq as u64)?).head_names()
+    let mut head = HeadBlob::default();
+    Input(open(blob, seq as u64)?).head_names(&mut head)?;
+    Some(head)
 }
 
 /// The id alone.
@@ -209,8 +217,17 @@ pub(super) fn encode_floats(floats: &[f32], seed: u64) -> Vec<u8> {
 }
 
 pub(super) fn decode_floats(blob: &[u8], seed: u64) -> Option<Vec<f32>> {
-    let (floats, rest) = open(blob, seed)?.as_chunks::<4>();
-    rest.is_empty().then(|| floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    let mut floats = Vec::new();
+    decode_floats_into(blob, seed, &mut floats)?;
+    Some(floats)
+}
+
+/// In the place of other floats.
+pub(super) fn decode_floats_into(blob: &[u8], seed: u64, floats: &mut Vec<f32>) -> Option<()> {
+    let (bytes, rest) = open(blob, seed)?.as_chunks::<4>();
+    floats.clear();
+    floats.extend(bytes.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+    rest.is_empty().then_some(())
 }
 
 /// LEB128: seven bits a byte, least significant first.
@@ -266,35 +283,51 @@ impl<'a> Input<'a> {
         self.utf8(length)
     }
 
-    fn head_names(&mut self) -> Option<HeadBlob> {
+    fn head_names(&mut self, head: &mut HeadBlob) -> Option<()> {
         let flags = self.byte()?;
-        let id = self.text()?.to_owned();
-        let mut optional = |bit: u8| -> Option<Option<String>> {
-            if flags & bit == 0 { Some(None) } else { Some(Some(self.text()?.to_owned())) }
-        };
-        let (role, name, key) = (optional(ROLE)?, optional(NAME)?, optional(KEY)?);
-        let consolidated_from = self.list(|input| Some(input.text()?.to_owned()))?;
-        Some(HeadBlob { id, role, name, key, consolidated_from, ..HeadBlob::default() })
+        replace(&mut head.id, self.text()?);
+        for (bit, name) in [(ROLE, &mut head.role), (NAME, &mut head.name), (KEY, &mut head.key)] {
+            if flags & bit == 0 {
+                *name = None;
+            } else {
+                replace(name.get_or_insert_default(), self.text()?);
+            }
+        }
+        self.list_into(&mut head.consolidated_from, |input| Some(input.text()?.to_owned()))
     }
 
-    fn marks(&mut self) -> Option<Marks> {
+    fn marks(&mut self, marks: &mut Marks) -> Option<()> {
         let flags = self.byte()?;
-        let periods = self.list(|input| {
+        marks.names_time = flags & NAMES_TIME != 0;
+        marks.names_proper = flags & NAMES_PROPER != 0;
+        self.list_into(&mut marks.periods, |input| {
             let first = unzigzag(input.number()?)?;
             Some(Period { first, last: first.checked_add(i32::try_from(input.number()?).ok()?)? })
-        })?;
-        Some(Marks { names_time: flags & NAMES_TIME != 0, names_proper: flags & NAMES_PROPER != 0, periods })
+        })
     }
 
-    pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(super) fn list<T>(&mut self, item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut items = Vec::new();
+        self.list_into(&mut items, item)?;
+        Some(items)
+    }
+
+    /// In the place of other items.
+    fn list_into<T>(&mut self, items: &mut Vec<T>, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<()> {
         let count = usize::try_from(self.number()?).ok()?;
+        items.clear();
         // No item is shorter than a byte: a damaged count cannot make us reserve more than the blob's own size.
-        let mut items = Vec::with_capacity(count.min(self.0.len()));
+        items.reserve(count.min(self.0.len()));
         for _ in 0..count {
             items.push(item(self)?);
         }
-        Some(items)
+        Some(())
     }
+}
+
+fn replace(old: &mut String, new: &str) {
+    old.clear();
+    old.push_str(new);
 }
 
 #[cfg(test)]
@@ -326,7 +359,11 @@ mod tests {
             let head = HeadRef { id: &id, role: role.as_deref(), name: name.as_deref(), key: key.as_deref(),
                 consolidated_from: &consolidated_from, terms: &terms, marks: &marks };
             let mut blob = encode_head(&head, seq);
-            prop_assert_eq!(decode_head(&blob, seq), Some(HeadBlob { id, role, name, key, consolidated_from, terms, marks }));
+            let mut another = HeadBlob { role: Some("of another".to_owned()), terms: vec![(1, 1); 30], ..HeadBlob::default() };
+            another.marks.periods.push(Period { first: 1, last: 2 });
+            prop_assert_eq!(decode_head_into(&blob, seq, &mut another), Some(()));
+            prop_assert_eq!(decode_head(&blob, seq), Some(another.clone()));
+            prop_assert_eq!(another, HeadBlob { id, role, name, key, consolidated_from, terms, marks });
             prop_assert_eq!(decode_head(&blob, seq.wrapping_add(1)), None);
             let at = flip.index(blob.len());
             if let Some(byte) = blob.get_mut(at) {

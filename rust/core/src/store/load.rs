@@ -6,18 +6,24 @@ use super::codec::{self, HeadBlob, NamesBlob};
 use super::entry::{Entry, WIDTH, columns};
 use super::fault::At;
 use super::read::ReadTx;
-use super::rows::{Changes, Content, IndexRow, Micros, Row, Seq};
+use super::rows::{Changes, Content, IndexRow, Micros, Progress, Row, Seq};
 use crate::error::{Error, Result};
-use crate::model::{Outcome, Vector};
+use crate::model::{Outcome, Slot, Vector};
 
-/// What was written to a partition after a rev, in seq order: each with entry, head blob and the vector if there is just one. One
-/// statement, whose cursors go on from row to row: those of one session lie beside each other, as a rule.
-const SELECT_CHANGED: &str = concat!(
-    "WITH changed AS MATERIALIZED (SELECT seq FROM memory WHERE partition = ?1 AND rev > ?2 ORDER BY seq) SELECT ",
+/// What was written to a partition after a rev, but for what the copy has already.
+const SELECT_CHANGED: &str =
+    "SELECT seq FROM memory INDEXED BY memory_rev WHERE partition = ?1 AND rev > ?2 AND (rev > ?3 OR seq > ?4)";
+/// A run of a partition's memories, each with entry, head blob and the vector if there is just one: the three tables are read from page
+/// to page.
+const SELECT_RUN: &str = concat!(
+    "SELECT ",
     columns!(),
-    ", c.head, v.model, v.part, v.data, changed.seq FROM changed LEFT JOIN memory m ON m.seq = changed.seq \
-     LEFT JOIN content c ON c.seq = changed.seq LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1"
+    ", c.head, v.model, v.part, v.data FROM memory m NOT INDEXED LEFT JOIN content c ON c.seq = m.seq \
+     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 \
+     WHERE m.seq BETWEEN ?1 AND ?2 AND m.partition = ?3 AND m.rev > ?4 ORDER BY m.seq"
 );
+/// Other memories that may lie between two of a run: to read past one costs less than to begin anew.
+const MOST_BETWEEN: i64 = 8;
 /// Entry, head blob and body.
 const SELECT_ALL: &str =
     concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
@@ -39,72 +45,122 @@ impl ReadTx<'_> {
     /// What was written to the partition after `since`: new and changed memories in seq order, and what is gone.
     ///
     /// When the answer says `reload`, nothing was delivered: `since` is older than the tombstones that are kept.
-    pub fn changes(&self, partition: i64, since: i64, each: &mut dyn FnMut(IndexRow) -> Result<()>) -> Result<Changes> {
+    pub fn changes(
+        &self,
+        partition: i64,
+        since: impl Into<Progress>,
+        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
+    ) -> Result<Changes> {
+        self.changed(partition, since.into(), None, each)
+    }
+
+    /// As [`Self::changes`], but no more than the first `most` of the memories; all that is gone.
+    pub fn first_changes(
+        &self,
+        partition: i64,
+        since: Progress,
+        most: usize,
+        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
+    ) -> Result<Changes> {
+        self.changed(partition, since, Some(most), each)
+    }
+
+    fn changed(
+        &self,
+        partition: i64,
+        since: Progress,
+        most: Option<usize>,
+        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
+    ) -> Result<Changes> {
         let Some(row) = self.scope_row(partition)? else {
-            return Ok(Changes { reload: since > 0, ..Changes::default() });
+            return Ok(Changes { reload: since.rev > 0, ..Changes::default() });
         };
-        let unknown = since < row.pruned_below || since > row.rev;
-        if since == row.rev || (since > 0 && unknown) {
-            return Ok(Changes { rev: row.rev, gone: Vec::new(), reload: since != row.rev });
+        let unknown = since.rev < row.pruned_below || since.newest > row.rev;
+        if since.rev == row.rev || (since.rev > 0 && unknown) {
+            return Ok(Changes { rev: row.rev, gone: Vec::new(), reload: since.rev != row.rev });
         }
-        let found = self.each_changed(partition, since, each)?;
-        if since <= 0 && found != row.owned {
+        let mut changed = self.numbers(SELECT_CHANGED, (partition, since.rev, since.newest, since.seq))?;
+        if since.rev <= 0 && changed.len() as i64 != row.owned {
+            let found = changed.len();
             return Err(Error::corrupt(
                 self.path(),
                 format!("partition {partition} should hold {} memories, its index has {found}", row.owned),
             ));
         }
-        let gone = if since > 0 {
-            self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since))?
+        changed.sort_unstable();
+        changed.truncate(most.unwrap_or(usize::MAX));
+        let mut read = Reading::default();
+        for run in changed.chunk_by(|a, b| b - a <= MOST_BETWEEN) {
+            self.each_of_run(partition, since.rev, run, &mut read, each)?;
+        }
+        let gone = if since.rev > 0 {
+            self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since.rev))?
         } else {
             Vec::new()
         };
         Ok(Changes { rev: row.rev, gone, reload: false })
     }
 
-    /// How many there were.
-    fn each_changed(&self, partition: i64, since: i64, each: &mut dyn FnMut(IndexRow) -> Result<()>) -> Result<i64> {
-        let mut several = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
-        let mut statement = self.sql().prepare_cached(SELECT_CHANGED).at(self.path())?;
-        let mut rows = statement.query((partition, since)).at(self.path())?;
-        let (mut found, mut last) = (0, None);
+    fn each_of_run(
+        &self,
+        partition: i64,
+        since: i64,
+        run: &[Seq],
+        read: &mut Reading,
+        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
+    ) -> Result<()> {
+        let mut statement = self.sql().prepare_cached(SELECT_RUN).at(self.path())?;
+        let mut wanted = run.iter().copied().peekable();
+        let mut rows = statement.query((run.first(), run.last(), partition, since)).at(self.path())?;
         while let Some(row) = rows.next().at(self.path())? {
-            let seq: Seq = row.get(WIDTH + 4).at(self.path())?;
-            let missing = |column: usize| row.get_ref(column).map(|value| value == ValueRef::Null).at(self.path());
-            let entry = if missing(0)? { None } else { Entry::read(row).at(self.path())? };
-            let twice = last.replace(seq).is_some_and(|last| seq <= last);
-            let entry = entry.filter(|entry| !twice && entry.head.partition == partition && entry.head.rev > since);
-            let entry = entry.ok_or_else(|| self.damaged("memory", seq))?;
-            if missing(WIDTH)? {
-                return Err(self.damaged("content", seq));
+            let seq: Seq = row.get(0).at(self.path())?;
+            if wanted.peek().is_some_and(|wanted| seq < *wanted) {
+                continue;
             }
-            let blob = row.get_ref(WIDTH).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
-            let content = codec::decode_head(blob, seq).ok_or_else(|| self.damaged("content", seq))?;
-            let vectors = match entry.parts {
-                1 => self.read_vector(row, WIDTH + 1, seq, None)?.1.into_iter().collect(),
-                _ => self.read_vectors(&mut several, &entry)?,
-            };
-            each(self.index_row(entry, content, vectors)?)?;
-            found += 1;
+            // What the index leads to and is not there was damaged, as is one whose checksum says so.
+            let next = wanted.next();
+            if next != Some(seq) {
+                return Err(self.damaged("memory", next.unwrap_or(seq)));
+            }
+            let entry = Entry::read(row).at(self.path())?.ok_or_else(|| self.damaged("memory", seq))?;
+            each(self.read_index_row(row, entry, read)?)?;
         }
-        Ok(found)
+        wanted.next().map_or(Ok(()), |missing| Err(self.damaged("memory", missing)))
     }
 
-    fn index_row(&self, entry: Entry, content: HeadBlob, vectors: Vec<Vector>) -> Result<IndexRow> {
+    /// From a row of [`SELECT_RUN`], in the place of the one before.
+    fn read_index_row<'r>(&self, row: &rusqlite::Row<'_>, entry: Entry, read: &'r mut Reading) -> Result<&'r IndexRow> {
+        let seq = entry.head.seq;
+        let head = row.get_ref(WIDTH).at(self.path())?;
+        if head == ValueRef::Null {
+            return Err(self.damaged("content", seq));
+        }
+        let blob = head.as_blob().map_err(rusqlite::Error::from).at(self.path())?;
+        codec::decode_head_into(blob, seq, &mut read.head).ok_or_else(|| self.damaged("content", seq))?;
+        let filled = read.row.get_or_insert_with(|| IndexRow::of(entry.head.clone()));
+        if entry.parts == 1 {
+            self.read_lone_vector(row, WIDTH + 1, seq, &mut filled.vectors)?;
+        } else {
+            let mut several = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
+            filled.vectors = self.read_vectors(&mut several, &entry)?;
+        }
+        self.fill(filled, entry, &mut read.head)?;
+        Ok(filled)
+    }
+
+    /// All but the vectors. What was there goes to `content`, whose next user takes its memory.
+    fn fill(&self, row: &mut IndexRow, entry: Entry, content: &mut HeadBlob) -> Result<()> {
         let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? };
-        let cites = self.cited_by(entry.head.seq, &content.consolidated_from)?;
-        Ok(IndexRow {
-            lone_vid: entry.lone_vid(),
-            head: entry.head,
-            id: content.id,
-            role: content.role,
-            name: content.name,
-            cites,
-            terms: content.terms,
-            marks: content.marks,
-            vectors,
-            feedback: feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect(),
-        })
+        row.feedback = feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect();
+        row.cites = self.cited_by(entry.head.seq, &content.consolidated_from)?;
+        row.lone_vid = entry.lone_vid();
+        row.head = entry.head;
+        std::mem::swap(&mut row.id, &mut content.id);
+        std::mem::swap(&mut row.role, &mut content.role);
+        std::mem::swap(&mut row.name, &mut content.name);
+        std::mem::swap(&mut row.terms, &mut content.terms);
+        std::mem::swap(&mut row.marks, &mut content.marks);
+        Ok(())
     }
 
     /// Whole memories in the order asked for; those that are no more are left out.
@@ -305,20 +361,57 @@ impl ReadTx<'_> {
         seq: Seq,
         last: Option<(i64, i64)>,
     ) -> Result<((i64, i64), Option<Vector>)> {
+        let mut values = Vec::new();
+        let (place, slot) = self.read_values(row, first, seq, last, &mut values)?;
+        Ok((place, slot.map(|slot| Vector { slot, values })))
+    }
+
+    /// As [`Self::read_vector`], of a memory that has one: in the place of another's vectors.
+    fn read_lone_vector(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        seq: Seq,
+        vectors: &mut Vec<Vector>,
+    ) -> Result<()> {
+        vectors.truncate(1);
+        let mut vector = vectors.pop().unwrap_or_else(|| Vector::first(Vec::new()));
+        if let (_, Some(slot)) = self.read_values(row, first, seq, None, &mut vector.values)? {
+            vector.slot = slot;
+            vectors.push(vector);
+        }
+        Ok(())
+    }
+
+    fn read_values(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        seq: Seq,
+        last: Option<(i64, i64)>,
+        values: &mut Vec<f32>,
+    ) -> Result<((i64, i64), Option<Slot>)> {
         let damaged = || self.damaged("vector of memory", seq);
         let number = |index: usize| row.get::<_, Option<i64>>(index).at(self.path());
         let (Some(model), Some(part)) = (number(first)?, number(first + 1)?) else { return Err(damaged()) };
         let blob = row.get_ref(first + 2).and_then(|value| Ok(value.as_blob()?)).at(self.path())?;
         let expected = last.filter(|(of, _)| *of == model).map_or(0, |(_, part)| part + 1);
-        let values = codec::decode_floats(blob, vector_seed(seq, model, part)).filter(|_| part == expected);
-        let values = values.ok_or_else(damaged)?;
+        let whole = codec::decode_floats_into(blob, vector_seed(seq, model, part), values);
+        whole.filter(|()| part == expected).ok_or_else(damaged)?;
         let slot = self.model_ids()?.iter().position(|id| *id == model);
         if slot.is_none() && model != 0 {
             // A memory has vectors of the current models alone: the row of the model says something that cannot be.
             return Err(self.damaged("model", model));
         }
-        Ok(((model, part), slot.map(|slot| Vector { slot, values })))
+        Ok(((model, part), slot))
     }
+}
+
+/// What each row of a reading is decoded into, so that it takes no memory of its own.
+#[derive(Default)]
+struct Reading {
+    head: HeadBlob,
+    row: Option<IndexRow>,
 }
 
 /// The names of scopes, each read once.

@@ -51,8 +51,8 @@ pub use patience::Interrupt;
 pub use read::ReadTx;
 use reads::Length;
 pub use rows::{
-    Changes, Content, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners, Row,
-    Scan, Scope, Seq, Stats,
+    Changes, Content, Head, IndexRow, Inserted, Micros, Model, Nameless, NewMemory, NewModel, OwnerRef, Owners,
+    Progress, Row, Scan, Scope, Seq, Stats,
 };
 pub use salvage::{SalvageOptions, salvage};
 pub use schema::{ANALYSIS, ESTIMATE, SCHEMA};

@@ -1,8 +1,9 @@
-//! The transactions of this process on one file, through whatever handle, and the moment without any that emptying the write-ahead
-//! log needs: SQLite truncates it only while nobody reads.
+//! The transactions of this process on one file, through whatever handle, and what emptying the write-ahead log needs of them: SQLite
+//! truncates it only while nobody reads from it.
 //!
-//! An erasing call waits until reads that take long have ended, while short ones come and go. Then it holds new ones back, waits for
-//! those that run, and has its moment. The reads of other processes are not known here.
+//! An erasing call waits until reads that take long have ended, while short ones come and go. Then it copies the log into the file.
+//! Reads that begin after that read from the file alone, and nobody waits for them; those that had begun are outlasted. The reads of
+//! other processes are not known here. Only `compact()`, which exchanges the file itself, holds new reads back.
 //!
 //! Invariants:
 //! * Who is held back has no transaction, and no lock but its own writer's. A thread that reads already is never held back.
@@ -27,7 +28,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A call that is no erasure, but could complete one, holds reads back no longer and no more often.
+/// A call that is no erasure, but could complete one, waits for other reads no longer and no more often.
 const IN_PASSING: Duration = Duration::from_millis(10);
 const BETWEEN: Duration = Duration::from_millis(50);
 
@@ -57,6 +58,8 @@ struct State {
     /// Erasures that wait for long reads, by number.
     erasures: Vec<u64>,
     held: bool,
+    /// How many wait for reads to end that had begun.
+    outlasting: usize,
     /// Somebody copies or empties the log: one at a time, or SQLite turns the second one away.
     scrubbing: bool,
     passed: Option<Instant>,
@@ -79,6 +82,10 @@ impl State {
         let number = self.number();
         self.running.push(Running { number, length, began: Instant::now() });
         number
+    }
+
+    fn has_begun_by(&self, last: u64) -> bool {
+        self.running.iter().any(|read| read.number <= last)
     }
 
     fn has_longer(&self, than: Duration) -> bool {
@@ -194,8 +201,26 @@ impl Reads {
         Some(hold)
     }
 
-    /// As [`hold`](Self::hold), for a call that has something else to do.
-    pub(super) fn hold_in_passing(self: &Arc<Self>) -> Option<Hold> {
+    /// Waits until the reads that run now have ended; others begin meanwhile. False: they did not within `limit`, or one of them takes
+    /// longer.
+    pub(super) fn outlast(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut state = self.lock();
+        let last = state.next;
+        if !state.has_begun_by(last) {
+            return true;
+        }
+        if is_reading() || limit.is_zero() || state.has_longer(limit) {
+            return false;
+        }
+        state.outlasting += 1;
+        while state.has_begun_by(last) && !self.changed.wait_until(&mut state, until).timed_out() {}
+        state.outlasting = state.outlasting.saturating_sub(1);
+        !state.has_begun_by(last)
+    }
+
+    /// As [`outlast`](Self::outlast), for a call that has something else to do.
+    pub(super) fn outlast_in_passing(&self) -> bool {
         let mut state = self.lock();
         let limit = if state.running.is_empty() {
             Duration::ZERO
@@ -203,10 +228,15 @@ impl Reads {
             state.passed = Some(Instant::now());
             IN_PASSING
         } else {
-            return None;
+            return false;
         };
         drop(state);
-        self.hold(limit)
+        self.outlast(limit)
+    }
+
+    /// An erasing call is at it, and will see to the log.
+    pub(super) fn is_announced(&self) -> bool {
+        !self.lock().erasures.is_empty()
     }
 }
 
@@ -242,7 +272,7 @@ impl Drop for Run {
         }
         let mut state = self.reads.lock();
         state.running.retain(|read| read.number != self.number);
-        let waited_for = state.held && state.running.is_empty();
+        let waited_for = state.outlasting > 0 || (state.held && state.running.is_empty());
         drop(state);
         if waited_for {
             self.reads.changed.notify_all();
@@ -285,5 +315,82 @@ impl Drop for Hold {
     fn drop(&mut self) {
         self.reads.lock().held = false;
         self.reads.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn never() -> bool {
+        false
+    }
+
+    /// In a thread of its own, which is in a read until it is told to end.
+    fn reading(reads: &Arc<Reads>) -> impl FnOnce() + use<> {
+        let (reads, end) = (Arc::clone(reads), Arc::new((Mutex::new((false, false)), Condvar::new())));
+        let told = Arc::clone(&end);
+        let thread = std::thread::spawn(move || {
+            let _run = reads.enter(Length::Short, &never).unwrap();
+            let mut state = told.0.lock();
+            state.0 = true;
+            told.1.notify_all();
+            while !state.1 {
+                told.1.wait(&mut state);
+            }
+        });
+        let mut state = end.0.lock();
+        while !state.0 {
+            end.1.wait(&mut state);
+        }
+        drop(state);
+        move || {
+            end.0.lock().1 = true;
+            end.1.notify_all();
+            thread.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn reads_that_have_begun_are_outlasted_and_nobody_is_held_back() {
+        let reads = Arc::<Reads>::default();
+        let end = reading(&reads);
+        let outlasting = std::thread::spawn({
+            let reads = Arc::clone(&reads);
+            move || reads.outlast(LONG)
+        });
+        while reads.lock().outlasting == 0 {
+            std::thread::yield_now();
+        }
+        // Neither this read nor the thread that goes on in one is waited for.
+        let end_another = reading(&reads);
+        drop(reads.enter(Length::Short, &never).unwrap());
+        assert!(!outlasting.is_finished());
+        end();
+        assert!(outlasting.join().unwrap());
+        end_another();
+    }
+
+    #[test]
+    fn what_takes_longer_is_not_waited_for() {
+        let reads = Arc::<Reads>::default();
+        let end = reading(&reads);
+        while !reads.has_longer(Duration::from_millis(1)) {
+            std::thread::yield_now();
+        }
+        assert!(!reads.outlast(Duration::from_millis(1)));
+        assert!(!reads.outlast(Duration::ZERO));
+        end();
+        assert!(reads.outlast(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_thread_that_reads_does_not_wait_for_itself() {
+        let reads = Arc::<Reads>::default();
+        let _run = reads.enter(Length::Short, &never).unwrap();
+        assert!(!reads.outlast(LONG));
     }
 }

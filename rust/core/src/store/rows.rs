@@ -56,6 +56,25 @@ pub struct IndexRow {
     pub feedback: Vec<(i8, Micros)>,
 }
 
+impl IndexRow {
+    /// A memory of which nothing is known but its numbers.
+    #[must_use]
+    pub fn of(head: Head) -> Self {
+        Self {
+            head,
+            id: String::new(),
+            role: None,
+            name: None,
+            cites: Vec::new(),
+            terms: Vec::new(),
+            marks: Marks::default(),
+            vectors: Vec::new(),
+            lone_vid: 0,
+            feedback: Vec::new(),
+        }
+    }
+}
+
 /// What a memory is beside its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
@@ -195,6 +214,23 @@ impl Scan {
             Self::Expired(_) => head.expires,
         };
         (first, head.seq)
+    }
+}
+
+/// How far a copy of a partition has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// It has all that was written up to this rev.
+    pub rev: i64,
+    /// And up to this one, of memories up to `seq`.
+    pub newest: i64,
+    pub seq: Seq,
+}
+
+impl From<i64> for Progress {
+    /// All up to this rev, and nothing beyond it.
+    fn from(rev: i64) -> Self {
+        Self { rev, newest: rev, seq: 0 }
     }
 }
 

@@ -134,6 +134,11 @@ impl ReadTx<'_> {
         Ok(self.scope_row(partition)?.map_or(0, |row| row.rev))
     }
 
+    /// How many memories the partition holds, expired and superseded ones included.
+    pub fn owned(&self, partition: i64) -> Result<i64> {
+        Ok(self.scope_row(partition)?.map_or(0, |row| row.owned))
+    }
+
     /// The partitions that hold something.
     pub fn partitions(&self, owners: Owners<'_>) -> Result<Vec<Scope>> {
         self.list(owners, |row| row.id == row.partition && row.owned > 0)

@@ -8,19 +8,19 @@ use rusqlite::Connection;
 use super::fault::At;
 use super::group::Writer;
 use super::patience::{Interrupt, Patience};
-use super::reads::{Hold, Length, is_reading};
+use super::reads::{Length, is_reading};
 use super::shared::Shared;
 use super::sqlite::wal_bytes;
 use super::tail::is_uncommitted;
 use crate::error::{Error, Result};
 
-/// How long reads are held back at first; then twice as long each time, so that it comes to an end whatever they take.
-const FIRST_HOLD: Duration = Duration::from_millis(10);
-const LONGEST_HOLD: Duration = Duration::from_secs(1);
+/// How long reads that have begun are waited for at once, with the writer's lock held; then twice as long each time, so that it comes to
+/// an end whatever they take.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// How often the log is copied while reads go on.
-const COPIES: u32 = 3;
-const BETWEEN_COPIES: Duration = Duration::from_millis(1);
+/// How often the log is copied and emptied in one attempt.
+const TRIES: u32 = 3;
 
 /// An erasing call waits so long for the reads of its own process, whatever the timeout for other processes.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
@@ -45,14 +45,14 @@ impl Shared {
         self.pending.store(true, Ordering::SeqCst);
         let _announced = self.reads.announce();
         let mut patience = Patience::new(self.busy_timeout().max(LEAST_WAIT), interrupt);
-        let mut longest = FIRST_HOLD;
+        let mut longest = FIRST_WAIT;
         loop {
             if is_reading() || !self.reads.has_longer(longest) {
-                let attempt = self.attempt(&mut self.lock_idle(), || self.reads.hold(longest));
+                let attempt = self.attempt(&mut self.lock_idle(), || self.reads.outlast(longest));
                 if is_reading() || !matches!(attempt, Ok(Attempt::Held)) {
                     return Ok(());
                 }
-                longest = (longest * 2).min(LONGEST_HOLD);
+                longest = (longest * 2).min(LONGEST_WAIT);
             }
             match patience.wait(&self.path) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -67,6 +67,7 @@ impl Shared {
     /// 30 microseconds.
     pub(super) fn scrub_in_passing(&self) {
         if self.pending.load(Ordering::SeqCst)
+            && !self.reads.is_announced()
             && let Some(mut writer) = self.try_lock_writer()
             && !writer.is_open()
         {
@@ -77,46 +78,54 @@ impl Shared {
     /// For a call that tells whether it is done. While a long write is under way, it is not.
     pub(super) fn scrub_soon(&self) {
         if self.writable().is_ok()
-            && let Some(mut writer) = self.wait_for_writer(FIRST_HOLD)
+            && let Some(mut writer) = self.wait_for_writer(FIRST_WAIT)
         {
-            let _ = self.attempt(&mut writer, || self.reads.hold(FIRST_HOLD));
+            let _ = self.attempt(&mut writer, || self.reads.outlast(FIRST_WAIT));
         }
     }
 
     /// The writer's lock is held, and no transaction is open.
     pub(super) fn scrub_on(&self, writer: &mut Writer) {
-        // What failed is tried again by the next call.
-        let _ = self.attempt(writer, || self.reads.hold_in_passing());
+        // Where an erasing call is at it, its fsyncs are its own.
+        if !self.reads.is_announced() {
+            // What failed is tried again by the next call.
+            let _ = self.attempt(writer, || self.reads.outlast_in_passing());
+        }
     }
 
     /// Before the handle is closed.
     pub(super) fn scrub_at_last(&self, writer: &mut Writer) {
         // What is left to do is noted in the file.
-        let _ = self.attempt(writer, || self.reads.hold(10 * FIRST_HOLD));
+        let _ = self.attempt(writer, || self.reads.outlast(10 * FIRST_WAIT));
     }
 
-    fn attempt(&self, writer: &mut Writer, hold: impl FnOnce() -> Option<Hold>) -> Result<Attempt> {
-        let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer, hold));
+    fn attempt(&self, writer: &mut Writer, outlast: impl Fn() -> bool) -> Result<Attempt> {
+        let done = self.connect_writer(writer).and_then(|()| self.try_scrub(writer, outlast));
         self.pending.store(!matches!(done, Ok(Attempt::Done)), Ordering::SeqCst);
         done
     }
 
-    fn try_scrub(&self, writer: &Writer, hold: impl FnOnce() -> Option<Hold>) -> Result<Attempt> {
+    fn try_scrub(&self, writer: &Writer, outlast: impl Fn() -> bool) -> Result<Attempt> {
         let Some(conn) = &writer.conn else { return Ok(Attempt::Elsewhere) };
         let meta = conn.meta(&self.path)?;
         if meta.erased <= self.scrubbed_up_to(meta.scrubbed) && !self.has_tail() {
             return Ok(Attempt::Done);
         }
         let Some(_scrub) = self.reads.begin_scrub() else { return Ok(Attempt::Held) };
-        // Copying needs no moment of its own, and takes most of the time: fsyncs.
-        copy_log(&conn.sql, &self.path)?;
-        let Some(_moment) = hold() else { return Ok(Attempt::Held) };
-        if !empty_log(&conn.sql, &self.path)? {
-            return Ok(Attempt::Elsewhere);
+        for _ in 0..TRIES {
+            let is_whole = copy_log(&conn.sql, &self.path)?;
+            // Reads that began before the last commit keep the rest from being copied. Those that begin once it is copied whole need no
+            // log: only what began before is in the way.
+            if !outlast() {
+                return Ok(Attempt::Held);
+            }
+            if is_whole && empty_log(&conn.sql, &self.path)? {
+                self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
+                self.tail.store(false, Ordering::SeqCst);
+                return Ok(Attempt::Done);
+            }
         }
-        self.scrubbed.fetch_max(meta.erased, Ordering::SeqCst);
-        self.tail.store(false, Ordering::SeqCst);
-        Ok(Attempt::Done)
+        Ok(Attempt::Elsewhere)
     }
 
     /// A transaction was begun and is no more. What it has left in the log goes too.
@@ -178,20 +187,11 @@ impl Shared {
     }
 }
 
-/// Copies the log into the file, as far as reads let it: those that began before the last commit end soon, if they are short.
-fn copy_log(sql: &Connection, path: &Path) -> Result<()> {
-    for _ in 0..COPIES {
-        let left: i64 = sql
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                Ok(row.get::<_, i64>(1)?.saturating_sub(row.get::<_, i64>(2)?))
-            })
-            .at(path)?;
-        if left <= 0 || is_reading() {
-            break;
-        }
-        std::thread::sleep(BETWEEN_COPIES);
-    }
-    Ok(())
+/// Copies the log into the file, as far as reads let it. False: there is a rest.
+fn copy_log(sql: &Connection, path: &Path) -> Result<bool> {
+    let (log, copied): (i64, i64) =
+        sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?))).at(path)?;
+    Ok(log <= copied)
 }
 
 /// False: somebody reads from the log, or writes.

@@ -24,33 +24,108 @@ pub fn wide_dot(a: &[i8], b: &[i8]) -> i64 {
     a.iter().zip(b).map(|(x, y)| i64::from(i32::from(*x) * i32::from(*y))).sum()
 }
 
-/// Each value times `factor`, rounded half away from zero; the products lie between -127.5 and 127.5.
-#[must_use]
-pub fn scaled_codes(values: &[f32], factor: f64) -> Vec<i8> {
+/// Appends each value times `factor`, rounded half away from zero. The products lie between -127.5 and 127.5; what becomes of others
+/// depends on the machine.
+pub fn append_scaled(values: &[f32], factor: f64, out: &mut Vec<i8>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        return scaled_codes_avx2(values, factor);
+        return append_scaled_avx2(values, factor, out);
     }
-    scaled_codes_scalar(values, factor)
+    append_scaled_scalar(values, factor, out);
 }
 
 /// By adding and cutting off: `round` is a call for each number where the machine's own is not known.
-#[expect(clippy::inline_always, reason = "compiled anew with the instructions that its caller may use")]
-#[inline(always)]
-fn scaled_codes_scalar(values: &[f32], factor: f64) -> Vec<i8> {
+fn append_scaled_scalar(values: &[f32], factor: f64, out: &mut Vec<i8>) {
     let rounded = |x: f64| (x + 0.5_f64.copysign(x)) as i32 as i8;
-    values.iter().map(|x| rounded(f64::from(*x) * factor)).collect()
+    out.extend(values.iter().map(|x| rounded(f64::from(*x) * factor)));
 }
 
-/// The same, compiled for eight numbers at a time.
 #[cfg(target_arch = "x86_64")]
-fn scaled_codes_avx2(values: &[f32], factor: f64) -> Vec<i8> {
+fn append_scaled_avx2(values: &[f32], factor: f64, out: &mut Vec<i8>) {
     #[target_feature(enable = "avx2")]
-    fn scale(values: &[f32], factor: f64) -> Vec<i8> {
-        scaled_codes_scalar(values, factor)
+    fn append(values: &[f32], factor: f64, out: &mut Vec<i8>) {
+        let (blocks, rest) = values.as_chunks::<16>();
+        out.reserve(values.len());
+        for block in blocks {
+            out.extend_from_slice(&scaled_avx2(block, factor));
+        }
+        append_scaled_scalar(rest, factor, out);
     }
-    // SAFETY: chosen by `scaled_codes` (and called by the tests) only where AVX2 was detected.
-    unsafe { scale(values, factor) }
+    // SAFETY: chosen by `append_scaled` (and called by the tests) only where AVX2 was detected.
+    unsafe { append(values, factor, out) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn scaled_avx2(values: &[f32; 16], factor: f64) -> [i8; 16] {
+    let (factor, half) = (arch::_mm256_set1_pd(factor), arch::_mm256_set1_pd(0.5));
+    let sign = arch::_mm256_set1_pd(-0.0);
+    let four = |at: usize| {
+        // SAFETY: `at` is 0, 4, 8 or 12, so four floats are there, and the load asks for no alignment.
+        let floats = unsafe { arch::_mm_loadu_ps(values.as_ptr().add(at)) };
+        let product = arch::_mm256_mul_pd(arch::_mm256_cvtps_pd(floats), factor);
+        let away = arch::_mm256_or_pd(half, arch::_mm256_and_pd(sign, product));
+        arch::_mm256_cvttpd_epi32(arch::_mm256_add_pd(product, away))
+    };
+    let low = arch::_mm_packs_epi32(four(0), four(4));
+    let high = arch::_mm_packs_epi32(four(8), four(12));
+    let mut codes = [0_i8; 16];
+    // SAFETY: 16 bytes are there, and the store asks for no alignment.
+    unsafe { arch::_mm_storeu_si128(codes.as_mut_ptr().cast(), arch::_mm_packs_epi16(low, high)) };
+    codes
+}
+
+/// The largest of the values without their signs, NaN left out, and the sum of their squares.
+pub fn largest_and_squares(values: &[f32]) -> (f32, f64) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        return largest_and_squares_avx2(values);
+    }
+    (largest(values), dot(values, values))
+}
+
+/// The same, compiled for more numbers at a time.
+#[cfg(target_arch = "x86_64")]
+fn largest_and_squares_avx2(values: &[f32]) -> (f32, f64) {
+    #[target_feature(enable = "avx2")]
+    fn both(values: &[f32]) -> (f32, f64) {
+        (largest(values), dot(values, values))
+    }
+    // SAFETY: chosen by `largest_and_squares` (and called by the tests) only where AVX2 was detected.
+    unsafe { both(values) }
+}
+
+/// Eight at a time: the order does not matter.
+#[expect(clippy::inline_always, reason = "compiled anew with the instructions that its caller may use")]
+#[inline(always)]
+fn largest(values: &[f32]) -> f32 {
+    let (blocks, rest) = values.as_chunks::<8>();
+    let mut most = [0.0_f32; 8];
+    for block in blocks {
+        for (most, x) in most.iter_mut().zip(block) {
+            let size = x.abs();
+            // Not `max`, which looks at both for NaN.
+            *most = if size > *most { size } else { *most };
+        }
+    }
+    most.iter().chain(rest).fold(0.0, |most, x| most.max(x.abs()))
+}
+
+/// Eight running sums, so that the additions do not wait for each other: the same ones whatever the machine.
+#[expect(clippy::inline_always, reason = "compiled anew with the instructions that its caller may use")]
+#[inline(always)]
+pub fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let (a_blocks, a_rest) = a.as_chunks::<8>();
+    let (b_blocks, b_rest) = b.as_chunks::<8>();
+    let mut sums = [0.0_f64; 8];
+    for (x, y) in a_blocks.iter().zip(b_blocks) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += f64::from(*x) * f64::from(*y);
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 /// The standard library detects once and keeps the answer in an atomic: no lock that a fork could leave held.
@@ -236,8 +311,27 @@ mod tests {
             let factor = 127.0;
             values.extend(halves.iter().map(|half| *half as f32 / 254.0));
             let expected: Vec<i8> = values.iter().map(|x| (f64::from(*x) * factor).round() as i8).collect();
-            prop_assert_eq!(scaled_codes_scalar(&values, factor), expected.clone());
-            prop_assert_eq!(scaled_codes(&values, factor), expected);
+            for append in [append_scaled_scalar, append_scaled] {
+                let mut codes = vec![3];
+                append(&values, factor, &mut codes);
+                prop_assert_eq!(codes.split_off(1), expected.clone());
+                prop_assert_eq!(codes, [3]);
+            }
+        }
+
+        #[test]
+        fn largest_and_squares_are_the_same_to_the_bit_on_every_machine(mut values in prop::collection::vec(prop::num::f32::ANY, 0..70)) {
+            for finite in [false, true] {
+                if finite {
+                    values.retain(|x| x.is_finite());
+                }
+                let plain = values.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+                let (most, squares) = largest_and_squares(&values);
+                prop_assert_eq!(most.to_bits(), plain.to_bits());
+                prop_assert_eq!(largest(&values).to_bits(), plain.to_bits());
+                let expected = dot(&values, &values);
+                prop_assert!(squares.to_bits() == expected.to_bits() || (squares.is_nan() && expected.is_nan()));
+            }
         }
 
         #[test]

@@ -1,5 +1,5 @@
 //! Float vectors to int8 directions, and the exact cosine that checks them.
-use super::kernels::scaled_codes;
+use super::kernels::{append_scaled, dot, largest_and_squares};
 
 /// A direction: `codes[i] * scale` is near the i-th component of the unit vector.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,13 +11,20 @@ pub struct Quantised {
 /// The direction of `v` as int8 with one scale. `None` for a vector without a direction: empty, zero or not finite.
 #[must_use]
 pub fn quantise_unit(v: &[f32]) -> Option<Quantised> {
-    let largest = f64::from(v.iter().fold(0.0_f32, |most, x| most.max(x.abs())));
-    let norm = dot(v, v).sqrt();
+    let mut codes = Vec::new();
+    let scale = append_unit(v, &mut codes)?;
+    Some(Quantised { codes, scale })
+}
+
+/// As [`quantise_unit`]: appends the codes, and returns their scale. Nothing is appended for a vector without a direction.
+pub(super) fn append_unit(v: &[f32], codes: &mut Vec<i8>) -> Option<f32> {
+    let (largest, squares) = largest_and_squares(v);
+    let (largest, norm) = (f64::from(largest), squares.sqrt());
     if largest == 0.0 || !norm.is_finite() {
         return None;
     }
-    let codes = scaled_codes(v, 127.0 / largest);
-    Some(Quantised { codes, scale: (largest / norm / 127.0) as f32 })
+    append_scaled(v, 127.0 / largest, codes);
+    Some((largest / norm / 127.0) as f32)
 }
 
 /// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.
@@ -26,20 +33,6 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     debug_assert_eq!(a.len(), b.len(), "vectors of one model have one length");
     let norms = (dot(a, a) * dot(b, b)).sqrt();
     if norms > 0.0 && norms.is_finite() { (dot(a, b) / norms).clamp(-1.0, 1.0) as f32 } else { 0.0 }
-}
-
-/// Eight running sums, so that the additions do not wait for each other.
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    let (a_blocks, a_rest) = a.as_chunks::<8>();
-    let (b_blocks, b_rest) = b.as_chunks::<8>();
-    let mut sums = [0.0_f64; 8];
-    for (x, y) in a_blocks.iter().zip(b_blocks) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += f64::from(*x) * f64::from(*y);
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]
