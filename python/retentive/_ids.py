@@ -25,7 +25,7 @@ _fork.in_child(_forked)
 
 def memory_id() -> str:
     """Return `mem_` and 26 characters; within a process each is above the one before."""
-    return "mem_" + _ulids.next(_clock.now() // 1_000, int.from_bytes(_random(), "big"))
+    return "mem_" + _ulids.next(_clock.now() // 1_000, _random())
 
 
 def _random() -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from retentive._core import checked_vector
+from retentive._core import checked_vectors
 from retentive._errors import DimensionError, InvalidInputError
 from retentive._give_way import giving_way, pieces
 
@@ -24,8 +24,8 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
     Raises:
         InvalidInputError: not numbers, another shape, empty, not finite in float32, or all zeroes.
     """
-    copied: Vector | None = checked_vector(value)
-    if copied is not None:
+    copied: Vector | None = checked_vectors(value)
+    if copied is not None and copied.ndim == 1:
         return copied
     import numpy as np
 

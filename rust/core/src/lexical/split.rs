@@ -41,6 +41,13 @@ fn plain_word(chunk: &str) -> Option<&str> {
     (first.is_ascii_alphanumeric() && rest.iter().all(is_plain)).then_some(word)
 }
 
+/// How many words a text has by UAX 29: those that hold a letter or a digit.
+#[must_use]
+pub fn word_count(text: &str) -> usize {
+    let count = |chunk| if plain_word(chunk).is_some() { 1 } else { chunk.unicode_words().count() };
+    text.split_ascii_whitespace().map(count).sum()
+}
+
 /// `*`, `->`, `==`: a piece as they stand, unless they only punctuate.
 fn emit_lone_signs(chunk: &str, start: usize, emit: &mut impl FnMut(Kind, &str, usize)) {
     let punctuates = |byte| b".,;:!?'\"-()[]{}|`_".contains(&byte);
@@ -246,6 +253,15 @@ mod tests {
             if let Some(word) = plain_word(&chunk) {
                 prop_assert_eq!(pieces, [(Kind::Word, word.to_owned(), 0)]);
             }
+        }
+
+        #[test]
+        fn words_are_counted_by_uax_29(
+            text in "([a-zA-Z0-9_'.,:; \n\t-]|[é一ひ가ก😀א🇫🇷]|[\u{301}\u{200d}\u{ad}\u{a0}\u{202f}\u{2028}\u{b}\u{85}]){0,12}",
+            any in "\\PC{0,20}",
+        ) {
+            prop_assert_eq!(word_count(&text), text.unicode_words().count());
+            prop_assert_eq!(word_count(&any), any.unicode_words().count());
         }
     }
 }
