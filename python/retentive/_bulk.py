@@ -94,9 +94,9 @@ def embed(embedding: Embedding, items: Sequence[Item]) -> Steps[None]:
         same_dimension(vectors)
         embedding.accept(len(vectors[0]))
         epoch = embedding.given_epoch
-        for piece in pieces(list(zip(given, vectors, strict=True))):
-            for memory, vector in piece:
-                memory["vectors"], memory["model_epoch"] = (vector.reshape(1, -1),), epoch
+        for pairs in pieces(list(zip(given, vectors, strict=True))):
+            for memory, own_vector in pairs:
+                memory["vectors"], memory["model_epoch"] = (own_vector.reshape(1, -1),), epoch
     missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]

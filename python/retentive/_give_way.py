@@ -14,7 +14,8 @@ T = TypeVar("T")
 
 # A reader that handles a few things, as the sentences of an answer, is soon done: it lets nobody go first.
 FEW = 16
-# What as many items hold is freed, or looked at, in less than the tenth of a millisecond that a thread may hold the interpreter.
+# What as many items hold is freed, or looked at, in less than the tenth of a millisecond that a thread may hold the
+# interpreter.
 PIECE = 64
 
 
@@ -33,7 +34,7 @@ def giving_way(items: Iterable[T]) -> Iterator[T]:
 
 
 def pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield items by the piece, and let go of the interpreter between two: for what takes less than a microsecond each."""
+    """Yield items by the piece, and let go of the interpreter in between: for less than a microsecond an item."""
     for start in range(0, len(items), PIECE):
         yield items[start : start + PIECE]
         give_way()

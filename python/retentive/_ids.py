@@ -16,7 +16,7 @@ _ulids = _core.Ulids()  # no lock of Python's: a signal handler that stores some
 
 def _forked() -> None:
     """Forget the parent's last id, and what it drew for the next ones: a child's are its own."""
-    global _drawn, _ulids  # noqa: PLW0603 - one source of ids a process
+    global _drawn, _ulids
     _drawn, _ulids = [], _core.Ulids()
 
 

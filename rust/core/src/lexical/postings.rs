@@ -68,6 +68,18 @@ impl Postings {
         }
     }
 
+    /// Gives back what was taken for rows to come: lists grow by doubling.
+    pub fn shrink(&mut self) {
+        self.lens.shrink_to_fit();
+        self.spilled = 0;
+        for list in self.lists.values_mut() {
+            if let List::Many(postings) = list {
+                postings.shrink_to_fit();
+                self.spilled += postings.capacity();
+            }
+        }
+    }
+
     /// Rows ascending; empty for a term that no row has.
     #[must_use]
     pub fn get(&self, term: u64) -> &[Posting] {
@@ -171,6 +183,14 @@ mod tests {
     }
 
     #[test]
+    fn shrinking_gives_back_what_lists_took_ahead() {
+        let mut postings = Postings::new();
+        (0..1025).for_each(|row| postings.push(row, &[(1, 1)]));
+        postings.shrink();
+        assert!(postings.spilled < 1100, "{}", postings.spilled);
+    }
+
+    #[test]
     fn bytes_grow_with_the_content() {
         let mut postings = Postings::new();
         assert_eq!(postings.bytes(), 0);
@@ -195,6 +215,9 @@ mod tests {
                 let counts: Vec<_> = terms.iter().map(|(term, tf)| (*term, *tf)).collect();
                 postings.push(row, &counts);
                 prop_assert_eq!(postings.len(row), terms.values().sum::<u32>());
+                let (before, kept) = (postings.bytes(), postings.clone());
+                postings.shrink();
+                prop_assert!(postings == kept && postings.bytes() <= before);
                 for (term, tf) in counts {
                     expected.entry(term).or_default().push(Posting { row, tf });
                 }
