@@ -10,7 +10,7 @@ the system sees it, allocator's slack included; `told` is what the collection sa
 The words are numbered and no stop words, so the distinct words of a text are its terms. `bare` is a byte a dimension, 4
 for the scale and 8 a posting (row and count); `held` adds what both need to be searched: sign bits and owners of
 vectors, lengths, and the tables of terms, one for 4,096 memories. 1.5 times `held` is allowed, and `ALLOWANCE` for each
-loaded partition, and once the pages that SQLite keeps for a reading thread.
+loaded partition, and once the pages that SQLite keeps for a reading thread; where not all fit, `cache_mb` and 150 MB.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HELD = DIMENSION // 8 + 4 + 4  # more of a memory: sign bits, owner, length
 SLOT = 33  # of a table of terms, filled to seven eighths of a power of two
 SEGMENT = 4_096
 FACTOR = 1.5
-ALLOWANCE = 16 * 1024  # bytes of a loaded partition, beside its memories
+ALLOWANCE = 4 * 1024  # bytes of a loaded partition, beside its memories
 PAGES = 16_000 * 1024  # SQLite's for a reading thread
 
 
@@ -108,7 +108,8 @@ def read(folder: Path, case: Case) -> dict[str, Any]:
     bare = read_rows * (VECTOR + POSTING * terms)
     sample = drawn[: min(SEGMENT, case.per_session)]
     held = bare + read_rows * HELD + read_rows / len(sample) * table(sample)
-    allowed = min(FACTOR * held + ALLOWANCE * loaded + PAGES, (case.cache_mb + 150) * 2**20)
+    all_fit = loaded == case.sessions
+    allowed = FACTOR * held + ALLOWANCE * loaded + PAGES if all_fit else (case.cache_mb + 150) * 2**20
     told = stats["cache_bytes"] - told_before
     return {
         "memories": memories,
