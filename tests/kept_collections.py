@@ -191,6 +191,8 @@ def write(folder):
     with (
         mock.patch.object(os, "urandom", random.Random(1).randbytes),
         mock.patch.object(time, "time_ns", ticks.__next__),
+        mock.patch.object(_ids, "_drawn", []),
+        mock.patch.object(_ids, "_DRAWN_AT_ONCE", 1),  # in the order in which they were drawn for what is kept
         mock.patch.object(_ids, "_ulids", _core.Ulids()),  # whose last id is not later than the made-up clock
     ):
         for name, embedder in EMBEDDERS.items():

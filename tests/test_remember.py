@@ -54,6 +54,24 @@ def test_ids_differ_between_parent_and_forked_child():
     assert not own & theirs
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_use_the_random_bytes_that_its_parent_drew():
+    from retentive import _ids
+
+    _ids.memory_id()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, b"".join(_ids._random() for _ in range(20)))
+        os._exit(0)
+    own = {_ids._random() for _ in range(20)}
+    os.waitpid(child, 0)
+    sent = os.read(reading, 65_536)
+    os.close(reading)
+    os.close(writing)
+    assert not own & {sent[at : at + 10] for at in range(0, len(sent), 10)}
+
+
 def test_ok_said_twice_is_two_turns(memory_db):
     memory_db.remember("ok", session="a")
     memory_db.remember("ok", session="a")

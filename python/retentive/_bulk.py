@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from retentive import _steps, _validate
 from retentive._core import give_way
-from retentive._give_way import giving_way
+from retentive._give_way import pieces
 from retentive._vectors import same_dimension
 
 if TYPE_CHECKING:
@@ -83,17 +83,20 @@ def embed(embedding: Embedding, items: Sequence[Item]) -> Steps[None]:
     given: list[NewMemory] = []
     vectors: list[Vector] = []
     own: list[NewMemory] = []
-    for item in giving_way(items):
-        if item.vector is None:
-            own.append(item.memory)
-        elif not item.memory["vectors"]:
-            given.append(item.memory)
-            vectors.append(item.vector)
+    for piece in pieces(items):
+        for memory, _, vector in piece:
+            if vector is None:
+                own.append(memory)
+            elif not memory["vectors"]:
+                given.append(memory)
+                vectors.append(vector)
     if vectors:
         same_dimension(vectors)
         embedding.accept(len(vectors[0]))
-        for memory, vector in giving_way(zip(given, vectors, strict=True)):
-            memory["vectors"], memory["model_epoch"] = [vector.reshape(1, -1)], embedding.given_epoch
+        epoch = embedding.given_epoch
+        for pairs in pieces(list(zip(given, vectors, strict=True))):
+            for memory, own_vector in pairs:
+                memory["vectors"], memory["model_epoch"] = (own_vector.reshape(1, -1),), epoch
     missing = [m for m in own if not m["vectors"] or m["model_epoch"] != embedding.model_epoch]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]

@@ -11,7 +11,8 @@ LAST = 253_402_300_799_999_999
 
 def now() -> int:
     """Return the time as integer microseconds UTC; of a clock beyond the years 1 to 9999, their edge."""
-    return min(max(time.time_ns() // 1_000, FIRST), LAST)
+    at = time.time_ns() // 1_000
+    return at if FIRST <= at <= LAST else min(max(at, FIRST), LAST)
 
 
 def milliseconds_since(start: float) -> float:

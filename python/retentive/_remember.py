@@ -58,8 +58,8 @@ def new_memory(
 ) -> NewMemory:
     """Return the row of a memory, every field checked; without vectors yet."""
     kind = TURN if kind is None and pinned is False else kind_of(kind, pinned)
-    session = _validate.session(session)
-    ts = _times.instant_or("timestamp", timestamp, now)
+    session = None if session is None else _validate.named_session(session)
+    ts = now if timestamp is None else _times.instant("timestamp", timestamp)
     days = settings.ttl_of(kind) if ttl_days is None else _times.ttl_days(ttl_days)
     return {
         "id": _ids.memory_id() if id is None else _validate.memory_id(id),
@@ -72,8 +72,8 @@ def new_memory(
         "key": None if key is None else key_of(key, kind),
         "turn": None if turn is None else _turn_number(turn, kind, session),
         "ts": ts,
-        "expires": _times.expiry(ts, days),
-        "metadata": _json.metadata_text(metadata),
+        "expires": None if days is None else _times.expiry(ts, days),
+        "metadata": None if metadata is None else _json.metadata_text(metadata),
         "vectors": (),
         "model_epoch": None,
         "judge": None,

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import retentive._judge as judging
@@ -50,10 +51,11 @@ def remember_many(
         raise InvalidInputError(f"items is {_validate.shown(items)}, expected mappings, one a memory")
     with Bulk(engine, len(items) if isinstance(items, Sized) else None, progress) as bulk:
         for chunk in _chunks(settings, items):
-            if any(item.judged for item in chunk):
+            judged = any(item.judged for item in chunk)
+            if judged:
                 yield from judging.announced(settings)
             yield from engine.embedded(partial(embed, items=chunk))  # all together: an embedder is faster in batches
-            for part in _transactions(chunk):
+            for part in _transactions(chunk) if judged else [chunk]:
                 now = _clock.now()
                 judge = partial(judging.apply, engine, settings, part[0].memory, now)
                 yield from bulk.commit(part, now, judge if part[0].judged else None)
@@ -85,10 +87,10 @@ def checked(settings: ConversationMemory, index: int, item: Mapping[str, Any]) -
 
 
 def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
-    if not isinstance(item, Mapping):
+    if type(item) is not dict and not isinstance(item, Mapping):
         raise InvalidInputError(f"the item is {_validate.shown(item)}, expected a mapping like {{'text': ...}}")
     fields = dict(item)
-    if "text" not in fields or not fields.keys() <= ITEM_FIELDS:
+    if "text" not in fields or not ITEM_FIELDS.issuperset(fields):
         unknown = sorted(map(str, fields.keys() - ITEM_FIELDS))
         got = f"the unknown field {_validate.shown(unknown[0])}" if unknown else "no text"
         raise InvalidInputError(f"the item has {got}, expected text and of {', '.join(sorted(ITEM_FIELDS))}")
@@ -101,7 +103,7 @@ def _item(settings: ConversationMemory, item: Mapping[str, Any]) -> Item:
 
 def _transactions(chunk: list[Item]) -> Iterator[list[Item]]:
     """Yield runs of items without a judge, and the others one by one: their candidates may be the items before."""
-    for judged, run in groupby(giving_way(chunk), lambda item: item.judged):
+    for judged, run in groupby(giving_way(chunk), attrgetter("judged")):
         if judged:
             yield from ([item] for item in run)
         else:

@@ -160,13 +160,17 @@ def memory_ids(value: object, name: str = "ids") -> list[str]:
 
 def items(value: object, name: str, what: str) -> Sequence[Any]:
     """Return an iterable of `what` as a sequence; a lone string is not one."""
+    if isinstance(value, list | tuple):
+        return value
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {shown(value)}, expected a list of {what}")
-    return value if isinstance(value, list | tuple) else list(value)
+    return list(value)
 
 
 def kinds(value: object) -> tuple[str, ...]:
     """Return kinds to choose from."""
+    if value is KINDS:
+        return KINDS
     chosen = tuple(items(value, "kinds", f"kinds, of {KINDS}"))
     for kind in chosen:
         if not isinstance(kind, str) or kind not in KINDS:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retentive._core import checked_vectors
 from retentive._errors import DimensionError, InvalidInputError
-from retentive._give_way import giving_way
+from retentive._give_way import giving_way, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +24,11 @@ def given_vector(value: Any, name: str = "vector") -> Vector:
     Raises:
         InvalidInputError: not numbers, another shape, empty, not finite in float32, or all zeroes.
     """
+    copied: Vector | None = checked_vectors(value)
+    if copied is not None and copied.ndim == 1:
+        return copied
     import numpy as np
 
-    if type(value) is np.ndarray and value.dtype == np.float32 and value.ndim == 1:
-        copied: Vector = value.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = copied.dot(copied)
-        if 0 < square < np.inf:  # what this does not tell, as that of an empty one, is looked at below
-            return copied
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -81,10 +79,13 @@ def length(value: Any) -> int | None:
 
 def same_dimension(vectors: Sequence[Vector], name: str = "vectors") -> None:
     """Refuse vectors of different lengths."""
-    for row, vector in enumerate(giving_way(vectors)):
-        if len(vector) != len(vectors[0]):
-            raise DimensionError(
-                f"{name}[{row}] has {len(vector)} dimensions, expected {len(vectors[0])} as in the first",
-                expected=len(vectors[0]),
-                got=len(vector),
-            )
+    row = 0
+    for piece in pieces(vectors):
+        for vector in piece:
+            if len(vector) != len(vectors[0]):
+                raise DimensionError(
+                    f"{name}[{row}] has {len(vector)} dimensions, expected {len(vectors[0])} as in the first",
+                    expected=len(vectors[0]),
+                    got=len(vector),
+                )
+            row += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from retentive._core import checked_vectors
 from retentive._errors import EmbedderError, RetentiveError
 from retentive._steps import Steps, called, raised_by_callable
 
@@ -135,15 +135,14 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
     import numpy as np
 
     expected = (dimension,) if count is None else (count, dimension)
+    copied = checked_vectors(vectors)
+    if copied is not None and copied.shape == expected:
+        return copied
     array = _as_numbers(vectors, source)
     if array.shape != expected:
         raise EmbedderError(f"{source} returned {_describe(vectors, array)}, expected shape {expected}")
     with np.errstate(over="ignore", invalid="ignore"):
         checked = np.array(array, dtype=np.float32, order="C")
-        numbers = checked.reshape(-1)
-        squares = float(np.dot(numbers, numbers)) if count in (None, 1) else math.nan  # of one vector
-    if 0.0 < squares < math.inf:
-        return checked  # none of its numbers is infinite or NaN, and one is not 0
     rows = checked.reshape(-1, dimension)
     infinite = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if infinite.size:

@@ -80,6 +80,11 @@ impl Line {
     }
 
     fn push(&mut self, c: char) -> u64 {
+        // Most of a text: small letters behind small letters.
+        if let ('a'..='z', Some((last, Kind::Lower))) = (c, self.last) {
+            (self.last, self.inner) = (Some((c, Kind::Lower)), true);
+            return inside_a_word(pair_level(last, c));
+        }
         let kind = Kind::of(c);
         let cost = match kind {
             Kind::Lower | Kind::Upper => self.letter(c, kind),
@@ -108,7 +113,7 @@ impl Line {
             (_, Kind::Upper) if pair < 2 => 35,
             (_, Kind::Upper) => 76,
             (Kind::Upper, _) if was_inner => 2,
-            _ => [2, 22, 67, 112].get(pair).copied().unwrap_or(112),
+            _ => inside_a_word(pair),
         }
     }
 
@@ -138,6 +143,10 @@ impl Line {
             _ => 89,
         }
     }
+}
+
+fn inside_a_word(pair_level: usize) -> u64 {
+    [2, 22, 67, 112].get(pair_level).copied().unwrap_or(112)
 }
 
 /// Beyond ASCII, and control characters: by script.

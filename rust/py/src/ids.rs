@@ -16,8 +16,9 @@ impl Ulids {
         Self::default()
     }
 
-    /// The next one, of milliseconds since 1970 and the lowest 80 bits of `random`.
-    fn next(&self, milliseconds: i64, random: u128) -> String {
+    /// The next one, of milliseconds since 1970 and ten random bytes.
+    fn next(&self, milliseconds: i64, random: &[u8]) -> String {
+        let random = random.iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next(milliseconds, random)
     }
 }

@@ -27,7 +27,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use crate::arrays::find_arrays;
+    use crate::arrays::{checked_vectors, find_arrays};
     #[pymodule_export]
     use crate::calibrate::{cosines, measure};
     #[pymodule_export]

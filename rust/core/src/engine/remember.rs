@@ -3,14 +3,12 @@ use std::sync::mpsc;
 use std::vec::IntoIter;
 use std::{iter, mem, thread};
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::Engine;
 use super::ahead::Ahead;
 use super::model::expect_models;
 use super::request::NewMemory;
 use crate::error::{Error, Result};
-use crate::lexical::Analyzer;
+use crate::lexical::{Analyzer, word_count};
 use crate::model::{Kind, Slot, Vector};
 use crate::rank::language::Language;
 use crate::rank::language::marks::marks;
@@ -160,7 +158,7 @@ pub(super) fn prepare(analyzer: &Analyzer, new: NewMemory) -> Prepared {
     let indexed = if new.name.is_some() { &indexed } else { &new.text };
     let row = store::NewMemory {
         tokens: tokens::estimate(indexed),
-        words: new.text.unicode_words().count() as u32,
+        words: word_count(&new.text) as u32,
         question: (question_share(&new.text) * 255.0).round() as u8,
         terms: analyzer.counts(indexed),
         marks: marks(&new.text, new.ts, Language::of(analyzer.language())),

@@ -10,8 +10,8 @@ use super::script::{is_apostrophe, is_ignorable};
 pub(super) fn fold(word: &str, turkish: bool, out: &mut String) {
     out.clear();
     if word.is_ascii() && !turkish {
-        let kept = word.bytes().filter(|byte| !matches!(byte, b'\'' | b','));
-        out.extend(kept.map(|byte| char::from(byte.to_ascii_lowercase())));
+        word.split(['\'', ',']).for_each(|part| out.push_str(part));
+        out.make_ascii_lowercase();
     } else {
         let kept = |c: &char| !is_apostrophe(*c) && *c != ',' && !is_ignorable(*c);
         if is_nfkc_quick(word.chars()) == IsNormalized::Yes {
@@ -35,6 +35,9 @@ fn fold_char(c: char, turkish: bool, out: &mut String) {
 
 /// The word without what an apostrophe hangs on it: `user's`, `we'll` at the end, `l'homme` in front.
 pub(super) fn strip_clitics<'a>(word: &'a str, language: &str) -> &'a str {
+    if word.bytes().all(|byte| byte.is_ascii() && byte != b'\'') {
+        return word;
+    }
     let Some(first) = word.find(is_apostrophe) else { return word };
     if matches!(language, "french" | "italian") {
         return word.get(first..).map_or(word, |rest| rest.trim_start_matches(is_apostrophe));

@@ -13,6 +13,7 @@ mod tests;
 
 pub use analyze::{Analyzer, Term, term_hash};
 pub use postings::{Posting, Postings};
+pub use split::word_count;
 
 /// Version of what is stored of a text's analysis: the terms that [`Analyzer`] gives, and the marks of `rank::language::marks`.
 pub const ANALYSIS_VERSION: i64 = 1;

@@ -133,6 +133,12 @@ impl Postings {
         }
     }
 
+    /// Gives back what was taken for rows to come.
+    pub fn shrink(&mut self) {
+        self.lens.shrink_to_fit();
+        self.blocks.postings.shrink_to_fit();
+    }
+
     /// Rows ascending; empty for a term that no row has.
     #[must_use]
     pub fn get(&self, term: u64) -> &[Posting] {
@@ -238,6 +244,17 @@ mod tests {
     }
 
     #[test]
+    fn shrinking_gives_back_what_was_taken_ahead_and_lists_go_on() {
+        let mut postings = Postings::new();
+        (0..1_000).for_each(|row| postings.push(row, &[(1, 1), (u64::from(row / 2) << 32, 1)]));
+        postings.shrink();
+        assert_eq!(postings.blocks.postings.capacity(), postings.blocks.postings.len());
+        (1_000..1_100).for_each(|row| postings.push(row, &[(1, 1)]));
+        assert_eq!(postings.get(1).len(), 1_100);
+        assert_eq!(postings.get(77 << 32).iter().map(|posting| posting.row).collect::<Vec<_>>(), [154, 155]);
+    }
+
+    #[test]
     fn bytes_grow_with_the_content() {
         let mut postings = Postings::new();
         assert_eq!(postings.bytes(), 0);
@@ -278,6 +295,9 @@ mod tests {
                 let counts: Vec<_> = terms.iter().map(|(term, tf)| (*term, *tf)).collect();
                 postings.push(row, &counts);
                 prop_assert_eq!(postings.len(row), terms.values().sum::<u32>());
+                let (before, kept) = (postings.bytes(), postings.clone());
+                postings.shrink();
+                prop_assert!(postings == kept && postings.bytes() <= before);
                 for (term, tf) in counts {
                     expected.entry(term).or_default().push(Posting { row, tf });
                 }

@@ -23,14 +23,29 @@ pub(super) enum Kind {
 pub(super) fn split(text: &str, emit: &mut impl FnMut(Kind, &str, usize)) {
     for chunk in text.split(char::is_whitespace).filter(|chunk| !chunk.is_empty()) {
         let start = offset(text, chunk);
-        if chunk.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            emit(Kind::Word, chunk, start);
+        if let Some(word) = plain_word(chunk) {
+            emit(Kind::Word, word, start);
         } else if chunk.bytes().all(|byte| byte.is_ascii_punctuation()) {
             emit_lone_signs(chunk, start, emit);
         } else {
             Splitter { text, emit }.chunk(chunk);
         }
     }
+}
+
+/// `word`, `Word`, `word42`, also before what punctuates: most of all text, and nothing to be cut.
+fn plain_word(chunk: &str) -> Option<&str> {
+    let word = chunk.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    let (first, rest) = word.as_bytes().split_first()?;
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (first.is_ascii_alphanumeric() && rest.iter().all(is_plain)).then_some(word)
+}
+
+/// How many words a text has by UAX 29: those that hold a letter or a digit.
+#[must_use]
+pub fn word_count(text: &str) -> usize {
+    let count = |chunk| if plain_word(chunk).is_some() { 1 } else { chunk.unicode_words().count() };
+    text.split_ascii_whitespace().map(count).sum()
 }
 
 /// `*`, `->`, `==`: a piece as they stand, unless they only punctuate.
@@ -220,4 +235,33 @@ fn slice(text: &str, start: usize, end: usize) -> &str {
 /// Where `part`, a slice of `text`, begins.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn a_plain_word_is_the_only_piece_of_its_chunk(chunk in "[a-zA-Z0-9]{0,4}[a-z0-9A-Z.,;:!?'-]{1,5}[.,;:!?]{0,3}") {
+            let mut pieces = Vec::new();
+            Splitter { text: &chunk, emit: &mut |kind, piece: &str, start| pieces.push((kind, piece.to_owned(), start)) }
+                .chunk(&chunk);
+            if let Some(word) = plain_word(&chunk) {
+                prop_assert_eq!(pieces, [(Kind::Word, word.to_owned(), 0)]);
+            }
+        }
+
+        #[test]
+        fn words_are_counted_by_uax_29(
+            text in "([a-zA-Z0-9_'.,:; \n\t-]|[é一ひ가ก😀א🇫🇷]|[\u{301}\u{200d}\u{ad}\u{a0}\u{202f}\u{2028}\u{b}\u{85}]){0,12}",
+            any in "\\PC{0,20}",
+        ) {
+            prop_assert_eq!(word_count(&text), text.unicode_words().count());
+            prop_assert_eq!(word_count(&any), any.unicode_words().count());
+        }
+    }
 }

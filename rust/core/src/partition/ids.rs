@@ -30,6 +30,12 @@ impl Ids {
         self.ends.push(end | if number.is_some() { IS_NUMBER } else { 0 });
     }
 
+    /// Gives back what was taken for ids to come.
+    pub fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
     pub fn get(&self, row: u32) -> Option<String> {
         let end = *self.ends.get(row as usize)?;
         let start = row.checked_sub(1).map_or(Some(0), |before| self.ends.get(before as usize).copied())?;

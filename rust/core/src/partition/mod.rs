@@ -52,6 +52,9 @@ impl Partition {
         };
         // Everything there is comes, whatever was pruned.
         tx.changes(id, 0, &mut |row| partition.take(row))?;
+        if let Some(last) = partition.segments.last_mut() {
+            Arc::make_mut(last).shrink();
+        }
         partition.progress = rev.into();
         Ok(partition)
     }

@@ -154,7 +154,18 @@ impl Segment {
             self.cites.push((number, row.cites.as_slice().into()));
         }
         self.set_feedback(number, &row.feedback);
+        if self.is_full() {
+            self.shrink();
+        }
         Ok(())
+    }
+
+    /// Gives back what was taken for rows to come.
+    pub fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
+        self.ids.shrink();
+        self.rows.iter_mut().for_each(Rows::shrink);
+        self.postings.shrink();
     }
 
     /// Takes over what can change of a stored memory; its terms and vectors cannot.

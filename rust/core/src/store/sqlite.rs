@@ -1,12 +1,12 @@
 //! Opening connections, and the settings each one gets.
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Once};
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::fault::{self, At};
 use super::identity::FileId;
@@ -145,7 +145,18 @@ impl Drop for Conn {
     }
 }
 
+/// SQLite counts the memory it has, for everybody at once, under a lock that each allocation of each thread takes. Nobody asks for it.
+#[allow(unsafe_code)]
+fn count_no_memory() {
+    static DONE: Once = Once::new();
+    // SAFETY: a setting that SQLite takes before its first use and refuses later, when it changes nothing; `Once` has one thread call it.
+    DONE.call_once(|| unsafe {
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0);
+    });
+}
+
 pub(super) fn connect(path: &Path, access: Access, durability: Durability) -> Result<Connection> {
+    count_no_memory();
     let common = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let rights = match access {
         Access::Create | Access::Memory => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,

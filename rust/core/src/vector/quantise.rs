@@ -27,6 +27,14 @@ pub(super) fn append_unit(v: &[f32], codes: &mut Vec<i8>) -> Option<f32> {
     Some((largest / norm / 127.0) as f32)
 }
 
+/// Whether every number is finite, and one is not zero.
+#[must_use]
+pub fn has_direction(v: &[f32]) -> bool {
+    // Of numbers without their sign, the larger one has the larger bits; infinity and NaN have the largest.
+    let most = v.iter().fold(0, |most, x| most.max(x.abs().to_bits()));
+    most != 0 && most < f32::INFINITY.to_bits()
+}
+
 /// The exact cosine of two vectors of one length, accumulated in f64. 0 when either has no direction.
 #[must_use]
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -46,6 +54,7 @@ mod tests {
     fn vectors_without_a_direction_are_refused() {
         for v in [&[][..], &[0.0, 0.0], &[1.0, f32::NAN], &[f32::NAN, f32::NAN], &[f32::INFINITY, 1.0]] {
             assert_eq!(quantise_unit(v), None, "{v:?}");
+            assert!(!has_direction(v), "{v:?}");
         }
     }
 
@@ -53,6 +62,7 @@ mod tests {
     fn the_largest_and_smallest_floats_have_a_direction() {
         for x in [f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1)] {
             let q = quantise_unit(&[x, -x]).unwrap();
+            assert!(has_direction(&[x]) && has_direction(&[-0.0, -x]));
             assert_eq!(q.codes, [127, -127]);
             assert!((q.scale * 127.0 - 0.5_f32.sqrt()).abs() < 1e-6);
         }

@@ -50,6 +50,14 @@ impl Rows {
         self.codes.capacity() + 4 * (self.scales.capacity() + self.owner.capacity()) + 8 * self.signs.capacity()
     }
 
+    /// Gives back what was taken for rows to come.
+    pub fn shrink(&mut self) {
+        self.codes.shrink_to_fit();
+        self.scales.shrink_to_fit();
+        self.owner.shrink_to_fit();
+        self.signs.shrink_to_fit();
+    }
+
     /// Appends the direction of a vector of the memory `owner`; a vector without one is left out.
     pub fn push(&mut self, owner: u32, vector: &[f32]) -> Result<()> {
         if vector.len() != self.dimension {

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+use proptest::prelude::*;
+
 use super::super::periods::{date, month, year};
 use super::super::{ENGLISH, GERMAN, SPANISH};
 use super::*;
@@ -220,4 +222,39 @@ fn without_a_language_words_say_nothing() {
 fn a_long_text_keeps_so_many_periods_and_no_more() {
     let text: String = (1900..2099).fold(String::new(), |text, year| text + &year.to_string() + " ");
     assert_eq!(said(&text).len(), MOST);
+}
+
+/// Words of a language's lists, and others.
+fn words_of(language: &'static Language) -> Vec<&'static str> {
+    let dates = &language.dates;
+    let phrases = dates.day_phrases.iter().map(|(phrase, _)| *phrase);
+    let phrases = phrases.chain(dates.unit_phrases.iter().map(|(phrase, _)| *phrase));
+    let lists = [dates.rolling, dates.since, dates.ahead, dates.ago, dates.before, dates.after, dates.links];
+    let phrases = phrases.chain(lists.into_iter().flatten().copied());
+    let phrases = phrases.chain(dates.months).chain(dates.weekdays).chain([dates.last, dates.this, dates.next]);
+    let phrases = phrases.chain(dates.maybe_months.iter().map(|(names, _)| *names));
+    let phrases = phrases.chain(dates.days.iter().chain(dates.numbers).map(|(names, _)| *names));
+    let phrases = phrases.chain(dates.units.iter().map(|(names, _)| *names));
+    let others = ["cat", "May", "3rd", "16", "2022", "400", "12345", "2023-05-08", "5/8/2023", "x1"];
+    phrases.flat_map(str::split_whitespace).chain(others).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn a_date_begins_only_where_it_may(
+        language in prop::sample::select(vec![&ENGLISH, &GERMAN, &SPANISH]),
+        picked in proptest::collection::vec(any::<prop::sample::Index>(), 1..9),
+    ) {
+        let all = words_of(language);
+        let text = picked.iter().map(|index| *index.get(&all)).collect::<Vec<_>>().join(" ");
+        let words = super::super::words::words(&text);
+        let known = words.iter().map(|word| language.lexicon.known(&word.lower)).collect();
+        let in_digits: Vec<_> = digits::dates(&text, language.dates.month_first).collect();
+        let sense = Sense::Said;
+        let reader = Reader { words: &words, known, dates: &language.dates, in_digits: &in_digits, today: today(), sense };
+        for at in 0..words.len() {
+            prop_assert!(reader.may_begin(at) || reader.date_at(at).is_none(), "word {at} of {text:?}");
+        }
+    }
 }

@@ -77,9 +77,17 @@ pub struct DateWords {
     pub month_first: bool,
 }
 
+/// What is known of a word.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    pub meaning: Option<Meaning>,
+    /// A phrase that is, or stands before, a time begins with it.
+    pub begins: bool,
+}
+
 /// The words of a language by what they mean.
 #[derive(Debug)]
-pub struct Lexicon(HashMap<&'static str, Meaning>);
+pub struct Lexicon(HashMap<&'static str, Known>);
 
 impl Lexicon {
     pub fn new(words: &DateWords) -> Self {
@@ -97,16 +105,26 @@ impl Lexicon {
         lexicon.add(words.last, Meaning::Last);
         lexicon.add(words.this, Meaning::This);
         lexicon.add(words.next, Meaning::Next);
+        let phrases = words.day_phrases.iter().map(|(phrase, _)| *phrase);
+        let phrases = phrases.chain(words.unit_phrases.iter().map(|(phrase, _)| *phrase));
+        let phrases = phrases.chain([words.rolling, words.since, words.ahead].into_iter().flatten().copied());
+        for first in phrases.filter_map(|phrase| phrase.split(' ').next()) {
+            lexicon.0.entry(first).or_default().begins = true;
+        }
         lexicon
     }
 
     fn add(&mut self, names: &'static str, meaning: Meaning) {
         for name in names.split_whitespace() {
-            self.0.insert(name, meaning);
+            self.0.entry(name).or_default().meaning = Some(meaning);
         }
     }
 
+    pub fn known(&self, word: &str) -> Known {
+        self.0.get(word).copied().unwrap_or_default()
+    }
+
     pub fn get(&self, word: &str) -> Option<Meaning> {
-        self.0.get(word).copied()
+        self.known(word).meaning
     }
 }

@@ -1,7 +1,12 @@
 //! How much of a text asks.
 
+const MARKS: [char; 3] = ['?', '？', '؟'];
+
 /// Share of a text's characters (without white space) that stand in sentences ending in a question mark, 0 to 1.
 pub fn question_share(text: &str) -> f32 {
+    if !MARKS.iter().any(|mark| text.contains(*mark)) {
+        return 0.0;
+    }
     let (mut asked, mut all) = (0_usize, 0_usize);
     for sentence in sentences(text) {
         let characters = sentence.chars().filter(|c| !c.is_whitespace()).count();
@@ -27,7 +32,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn asks(c: char) -> bool {
-    matches!(c, '?' | '？' | '؟')
+    MARKS.contains(&c)
 }
 
 fn ends(c: char) -> bool {

@@ -71,7 +71,7 @@ fn runs(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
     std::iter::from_fn(move || {
         let rest = text.get(done..)?;
         let (before, from_word) = rest.split_at(rest.find(char::is_alphanumeric)?);
-        let end = from_word.find(|c: char| !c.is_alphanumeric()).unwrap_or(from_word.len());
+        let end = word_end(from_word);
         let word = from_word.get(..end)?;
         let start = done + before.len();
         done = start + end;
@@ -79,9 +79,29 @@ fn runs(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
     })
 }
 
+/// Where the letters and digits end that a text begins with.
+fn word_end(text: &str) -> usize {
+    let ascii = text.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+    match text.get(ascii..) {
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii()) => {
+            rest.find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |more| ascii + more)
+        }
+        _ => ascii,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_word_ends_before_what_is_neither_letter_nor_digit(text in "[a-z0-9é一😀 .-]{0,9}") {
+            prop_assert_eq!(word_end(&text), text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len()));
+        }
+    }
 
     #[test]
     fn words_are_runs_of_letters_and_digits() {
