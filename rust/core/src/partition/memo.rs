@@ -1,4 +1,4 @@
-//! What a read derived from one version of a partition, kept for the next read of it.
+//! What a read derived from one version of a partition, or of many, kept for the next read of it.
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -17,10 +17,16 @@ impl Memo {
         self.0.lock().clone()?.downcast().ok()
     }
 
-    /// Keeps a value in the place of the last one. It must not hold the partition or a segment: those are changed in place where
-    /// nobody else holds them.
+    /// Keeps a value in the place of the last one. A partition's own must not hold the partition or a segment: those are changed in
+    /// place where nobody else holds them.
     pub fn keep<T: Any + Send + Sync>(&self, value: &Arc<T>) {
         *self.0.lock() = Some(Arc::clone(value) as Kept);
+    }
+
+    pub fn clear(&self) {
+        // Dropped behind the lock: it may hold much.
+        let gone = self.0.lock().take();
+        drop(gone);
     }
 }
 

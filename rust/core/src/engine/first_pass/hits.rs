@@ -37,6 +37,8 @@ pub(super) struct Hits {
 pub(super) struct Eligible<'p> {
     part: &'p Part,
     wanted: &'p Wanted<'p>,
+    /// Every row of the part that is in S.
+    all: bool,
     /// Codes of the roles that are recalled; `None`: all.
     roles: Option<Vec<u32>>,
 }
@@ -44,10 +46,16 @@ pub(super) struct Eligible<'p> {
 impl<'p> Eligible<'p> {
     pub fn of(part: &'p Part, wanted: &'p Wanted) -> Self {
         let codes = |roles: &[String]| roles.iter().filter_map(|role| part.partition.roles().code(role)).collect();
-        Self { part, wanted, roles: wanted.roles.map(codes) }
+        let all = wanted.roles.is_none()
+            && wanted.left_out.is_empty()
+            && part.kinds.are_among(wanted.kinds, wanted.least_words);
+        Self { part, wanted, all, roles: wanted.roles.map(codes) }
     }
 
     pub fn admits(&self, row: u32) -> bool {
+        if self.all {
+            return self.part.holds(row);
+        }
         let entry = self.part.segment.entries().get(row as usize);
         entry.is_some_and(|entry| self.wanted.wants(entry, self.roles.as_deref())) && self.part.holds(row)
     }
@@ -70,31 +78,18 @@ pub(super) struct Speaking<'q> {
 
 impl<'q> SpokenFor<'q> {
     pub fn of(gathered: &Gathered, query: &'q Query) -> Self {
-        let (mut asked, mut meant, mut parts) = (HashMap::new(), Vec::new(), HashMap::new());
-        for (number, part) in (0_u32..).zip(gathered.parts()) {
-            let names = part.partition.names();
-            let mut own = 0;
-            for code in 1..=names.len() as u32 {
-                let Some(name) = names.get(code) else { continue };
-                if *asked.entry(name).or_insert_with(|| query.names(name)) {
-                    own = code;
-                    if !meant.contains(&name) {
-                        meant.push(name);
-                    }
-                }
-            }
-            let said = part.segment.said().is_some_and(|(first, last)| may_be_said_between(query, first, last));
-            let by_date = !query.periods.is_empty() && (said || !part.segment.periods().is_empty());
-            if by_date || own != 0 {
-                parts.insert(number, Speaking { query, by_date, name: own });
-            }
+        let mut parts = HashMap::new();
+        let mut meant = gathered.speakers().iter().filter(|speaker| query.names(&speaker.name));
+        let (named, names_several) = (meant.next(), meant.next().is_some());
+        for (number, name) in named.filter(|_| !names_several).into_iter().flat_map(|named| &named.places) {
+            parts.insert(*number, Speaking { query, by_date: false, name: *name });
         }
-        let names_several = meant.len() > 1;
-        if names_several {
-            parts.retain(|_, speaking| {
-                speaking.name = 0;
-                speaking.by_date
-            });
+        let dated = if query.periods.is_empty() { &[] } else { gathered.parts() };
+        for (number, part) in (0_u32..).zip(dated) {
+            let said = part.segment.said().is_some_and(|(first, last)| may_be_said_between(query, first, last));
+            if said || !part.segment.periods().is_empty() {
+                parts.entry(number).or_insert(Speaking { query, by_date: false, name: 0 }).by_date = true;
+            }
         }
         Self { query, parts, names_several }
     }
