@@ -290,9 +290,14 @@ impl Gathered {
         &self.parts
     }
 
-    /// Asks for a part's columns' addresses.
-    pub fn prefetch(&self, part: usize) {
-        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch());
+    /// Asks for the addresses of a part's postings.
+    pub fn prefetch_postings(&self, part: usize) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch_postings());
+    }
+
+    /// Asks for the addresses of a part's vectors.
+    pub fn prefetch_rows(&self, part: usize, slot: Slot) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch_rows(slot));
     }
 
     /// Everything of S in order.

@@ -19,6 +19,7 @@ use crate::partition::Entry;
 use crate::rank::query::Query;
 use crate::rank::weights::Weights;
 use crate::store::Seq;
+use crate::vector::hamming;
 use crate::vector::quantise::Quantised;
 use crate::vector::scan::{Rows, signs};
 use hits::Hits;
@@ -83,27 +84,6 @@ struct Found {
 /// So many parts ahead memory is asked for.
 const SOON: usize = 3;
 
-/// Distances that are looked at together.
-const BLOCK: usize = 16;
-
-/// Takes the near ones of a part; returns the largest distance.
-fn take(near: &mut Nearest, distances: &[u32], owners: &[u32], number: u32, eligible: &hits::Eligible) -> u32 {
-    let mut farthest = 0;
-    for (block, owners) in distances.chunks(BLOCK).zip(owners.chunks(BLOCK)) {
-        let (least, most) = block.iter().fold((u32::MAX, 0), |(least, most), x| (least.min(*x), most.max(*x)));
-        farthest = farthest.max(most);
-        if least >= near.bound() {
-            continue;
-        }
-        for (distance, row) in block.iter().zip(owners) {
-            if *distance < near.bound() && eligible.admits(*row) {
-                near.push(*distance, (number, *row));
-            }
-        }
-    }
-    farthest
-}
-
 impl FirstPass<'_> {
     /// What is kept of a scope; `None` where nothing tells its memories apart, or too much of it would be kept.
     pub fn choose(&self, gathered: &Gathered) -> Result<Option<Gathered>> {
@@ -140,21 +120,29 @@ impl FirstPass<'_> {
     /// One scan of the signs.
     fn nearest(&self, gathered: &Gathered, directions: &[Direction], spoken: &hits::SpokenFor) -> Result<Found> {
         let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new() };
-        let mut distances = Vec::new();
+        let (mut distances, mut nearer) = (Vec::new(), Vec::new());
         for direction in directions {
             let longest = direction.vector.codes.len();
             let mut near = Nearest::new(self.most(NEAREST), longest);
             let mut spoken_for = Nearest::new(self.most(NEAREST) / 2, longest);
             let mut far = Nearest::new(FARTHEST, longest);
             for (number, part) in (0_u32..).zip(gathered.parts()) {
-                gathered.prefetch(number as usize + 2 * SOON);
+                gathered.prefetch_rows(number as usize + 2 * SOON, direction.slot);
                 let soon = gathered.parts().get(number as usize + SOON);
                 soon.and_then(|soon| soon.segment.rows(direction.slot)).into_iter().for_each(Rows::prefetch_signs);
                 let Some(rows) = part.segment.rows(direction.slot) else { continue };
                 rows.distances_into(&direction.signs, &mut distances)?;
                 let speaking = spoken.of_part(number);
                 let eligible = hits::Eligible::of(part, &self.wanted);
-                let farthest = take(&mut near, &distances, rows.owners(), number, &eligible);
+                nearer.clear();
+                let farthest = hamming::nearer(&distances, near.bound(), &mut nearer);
+                for at in &nearer {
+                    let found = (distances.get(*at as usize), rows.owners().get(*at as usize));
+                    let (Some(distance), Some(row)) = found else { continue };
+                    if *distance < near.bound() && eligible.admits(*row) {
+                        near.push(*distance, (number, *row));
+                    }
+                }
                 let from_far = (longest as u32).saturating_sub(farthest);
                 if from_far < far.bound() {
                     let at = distances.iter().position(|distance| *distance == farthest);

@@ -41,7 +41,7 @@ impl<'g> Words<'g> {
             terms.iter().map(|(hash, query_count)| Term { hash: *hash, query_count: *query_count, df: 0 }).collect();
         let mut lists = Vec::with_capacity(terms.len() * gathered.parts().len());
         for (number, part) in gathered.parts().iter().enumerate() {
-            gathered.prefetch(number + SOON);
+            gathered.prefetch_postings(number + SOON);
             for term in &mut terms {
                 let list = part.segment.postings().get(term.hash);
                 term.df += if part.is_whole() {
@@ -97,7 +97,7 @@ impl<'g> Words<'g> {
             asked = rest;
             let first = number as usize * self.terms.len();
             let lists = self.lists.get(first..first + self.terms.len()).unwrap_or_default();
-            gathered.prefetch(number as usize + SOON);
+            gathered.prefetch_postings(number as usize + SOON);
             let soon = self.lists.iter().skip(first + SOON * self.terms.len()).take(self.terms.len());
             soon.for_each(|list| prefetch(list.as_ptr()));
             if lists.iter().zip(&weights).all(|(list, weight)| list.is_empty() || *weight <= 0.0) {
