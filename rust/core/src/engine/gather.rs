@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::lexical::Posting;
 use crate::model::{Period, Slot};
 use crate::partition::{Entry, NEVER, Partition, Segment};
+use crate::rank::scene::Spread;
 use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
@@ -116,6 +117,7 @@ pub(super) struct Chosen {
     pub totals: Totals,
     /// How many memories of S hold each term of the query, in the query's order.
     pub df: Vec<u32>,
+    pub spread: Spread,
     /// The query names more than one speaker of S.
     pub names_several: bool,
     /// For each kept row the run of the thread that was kept with it: rows of one follow each other without a gap.

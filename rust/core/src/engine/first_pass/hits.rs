@@ -5,7 +5,7 @@ use super::super::columns::USER;
 use super::super::gather::{Gathered, Part};
 use super::nearest::Place;
 use super::words::Words;
-use super::{Direction, FirstPass, Found, Wanted};
+use super::{Direction, FirstPass, Found, LEAST, Wanted};
 use crate::error::Result;
 use crate::model::{MOST_MODELS, Period};
 use crate::rank::query::Query;
@@ -143,12 +143,18 @@ impl Hits {
         let places: Vec<Place> = scored.iter().map(|(place, _)| *place).collect();
         let dense = Dense::of(pass, gathered, directions, &places, &found.far)?;
         let largest = if by_words.largest > 0.0 { by_words.largest } else { 1.0 };
-        let hits = scored.iter().enumerate().filter_map(|(at, (place, words))| {
-            let part = gathered.parts().get(place.0 as usize)?;
-            let scaled = Scaled { dense: dense.value(at), words: words / largest };
-            Some(hit(pass, part, *place, &scaled, dense.first(at), spoken))
-        });
-        Ok(Self { hits: hits.collect(), far: found.far })
+        let weights = Adding::of(pass, spoken);
+        let (mut hits, mut at) = (Vec::with_capacity(scored.len()), 0);
+        for of_part in scored.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let part = of_part.first().and_then(|(place, _)| gathered.parts().get(place.0 as usize));
+            let user = part.and_then(|part| part.partition.roles().code(USER));
+            for (place, words) in of_part {
+                let scaled = Scaled { dense: dense.value(at), words: words / largest };
+                hits.extend(part.map(|part| weights.hit(part, user, *place, &scaled, dense.first(at))));
+                at += 1;
+            }
+        }
+        Ok(Self { hits, far: dense.least })
     }
 }
 
@@ -158,25 +164,50 @@ struct Scaled {
     words: f32,
 }
 
-fn hit(pass: &FirstPass, part: &Part, place: Place, scaled: &Scaled, cosine: f32, spoken: &SpokenFor) -> Hit {
-    let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
-    let base = weight("dense") * scaled.dense + (weight("window") + weight("lexical")) * scaled.words;
-    let mut total = base;
-    if let Some(entry) = part.segment.entries().get(place.1 as usize) {
-        let is_fact = entry.kind.is_fact();
-        if is_fact {
-            total += weight("neighbours") * FACT * base;
-        }
-        let is_user = is_fact || (entry.role != 0 && part.partition.roles().code(USER) == Some(entry.role));
-        if is_user && !spoken.query.names_earlier_talk {
-            total += weight("role");
+/// What the signals add to a row by itself.
+struct Adding<'a> {
+    spoken: &'a SpokenFor<'a>,
+    dense: f32,
+    words: f32,
+    fact: f32,
+    role: f32,
+    date: f32,
+    named: f32,
+}
+
+impl<'a> Adding<'a> {
+    fn of(pass: &FirstPass, spoken: &'a SpokenFor) -> Self {
+        let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
+        Self {
+            spoken,
+            dense: weight("dense"),
+            words: weight("window") + weight("lexical"),
+            fact: weight("neighbours") * FACT,
+            role: if spoken.query.names_earlier_talk { 0.0 } else { weight("role") },
+            date: weight("date"),
+            named: weight("named"),
         }
     }
-    if let Some(speaking) = spoken.of_part(place.0) {
-        let (named, day) = speaking.parts(part, place.1);
-        total += weight("date") * day + if named { weight("named") } else { 0.0 };
+
+    /// `user`: the code of the user's role in the part.
+    fn hit(&self, part: &Part, user: Option<u32>, place: Place, scaled: &Scaled, cosine: f32) -> Hit {
+        let base = self.dense * scaled.dense + self.words * scaled.words;
+        let mut total = base;
+        if let Some(entry) = part.segment.entries().get(place.1 as usize) {
+            let is_fact = entry.kind.is_fact();
+            if is_fact {
+                total += self.fact * base;
+            }
+            if is_fact || (entry.role != 0 && user == Some(entry.role)) {
+                total += self.role;
+            }
+        }
+        if let Some(speaking) = self.spoken.of_part(place.0) {
+            let (named, day) = speaking.parts(part, place.1);
+            total += self.date * day + if named { self.named } else { 0.0 };
+        }
+        Hit { place, cosine, words: scaled.words, base, total }
     }
-    Hit { place, cosine, words: scaled.words, base, total }
 }
 
 /// Cosines of rows by each model, with their ranges.
@@ -184,6 +215,8 @@ struct Dense {
     cosines: Vec<Vec<f32>>,
     ranges: Vec<(f32, f32)>,
     shares: [f32; MOST_MODELS],
+    /// Those of the least cosines, by each model.
+    least: Vec<Place>,
 }
 
 impl Dense {
@@ -195,7 +228,7 @@ impl Dense {
         far: &[Place],
     ) -> Result<Self> {
         let share = if pass.asked.vectors.len() > 1 { pass.asked.second_share } else { 0.0 };
-        let mut dense = Self { cosines: Vec::new(), ranges: Vec::new(), shares: [0.0; MOST_MODELS] };
+        let mut dense = Self { cosines: Vec::new(), ranges: Vec::new(), shares: [0.0; MOST_MODELS], least: Vec::new() };
         for direction in directions {
             let cosines = gathered.cosines(direction.slot, &direction.vector, places)?;
             let others = gathered.cosines(direction.slot, &direction.vector, far)?;
@@ -204,6 +237,10 @@ impl Dense {
             if let Some(slot) = dense.shares.get_mut(dense.cosines.len()) {
                 *slot = if direction.slot == 0 { 1.0 - share } else { share };
             }
+            let mut far: Vec<(f32, Place)> =
+                others.into_iter().zip(far.iter().copied()).filter(|(cosine, _)| cosine.is_finite()).collect();
+            far.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            dense.least.extend(far.into_iter().take(LEAST).map(|(_, place)| place));
             dense.cosines.push(cosines);
             dense.ranges.push(range);
         }

@@ -2,11 +2,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::super::admitted::Totals;
 use super::super::columns::Conversation;
 use super::super::gather::Gathered;
 use super::FirstPass;
 use super::hits::{Hit, Hits};
 use super::nearest::Place;
+use super::spread::spread;
+use super::words::Words;
+use crate::rank::scene::Spread;
 use crate::rank::thread::Thread;
 
 /// How many hits are kept by the estimate of their relevance.
@@ -25,9 +29,10 @@ pub(super) struct Rows {
     /// Of each row, as [`super::Chosen`] has it.
     pub runs: Vec<u32>,
     pub sittings: Vec<u32>,
+    pub spread: Spread,
 }
 
-pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
+pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &Words, totals: Totals) -> Rows {
     let mut partitions: BTreeMap<usize, OfPartition> = BTreeMap::new();
     let mut len = 0;
     for ((part, row), reach) in chosen(pass, hits) {
@@ -39,7 +44,8 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
         of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
         len += of.kept.any.len() - before;
     }
-    let (mut rows, mut numbers, mut seats) = (Rows::default(), 0, 0);
+    let mut rows = Rows { spread: spread(&partitions, words, totals), ..Rows::default() };
+    let (mut numbers, mut seats) = (0, 0);
     for (first, OfPartition { own, conversation, mut kept }) in partitions {
         kept.add_cited(&conversation);
         kept.number(conversation.thread(), &mut numbers);
@@ -84,9 +90,9 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
 }
 
 /// One partition of S, and what is kept of it.
-struct OfPartition {
-    own: Gathered,
-    conversation: Arc<Conversation>,
+pub(super) struct OfPartition {
+    pub own: Gathered,
+    pub conversation: Arc<Conversation>,
     kept: Kept,
 }
 

@@ -6,6 +6,7 @@
 mod hits;
 mod keep;
 mod nearest;
+mod spread;
 mod words;
 
 use std::borrow::Cow;
@@ -33,8 +34,10 @@ pub const RANKED_WHOLE: usize = 50_000;
 const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
 const BEST_BY_WORDS: usize = 2_000;
-/// The rows with the largest distance of all, of which the least cosine is about that of S.
-const FARTHEST: usize = 16;
+/// The rows with the largest distance of all, among which that of the least cosine is looked for.
+const FARTHEST: usize = 400;
+/// So many of them are kept, of the least cosine.
+const LEAST: usize = 4;
 
 /// What a first pass goes by.
 pub(super) struct FirstPass<'a> {
@@ -100,8 +103,8 @@ impl FirstPass<'_> {
         let found = self.nearest(gathered, &directions, &spoken)?;
         let scale = totals.doc_len as f32 / totals.memories.max(1) as f32;
         let hits = Hits::of(self, gathered, &directions, found, &words, scale, &spoken)?;
-        let keep::Rows { by_part, runs, sittings } = keep::kept(self, gathered, &hits);
-        let chosen = Chosen { totals, df: words.df(), names_several: spoken.names_several, runs, sittings };
+        let keep::Rows { by_part, runs, sittings, spread } = keep::kept(self, gathered, &hits, &words, totals);
+        let chosen = Chosen { totals, df: words.df(), spread, names_several: spoken.names_several, runs, sittings };
         Ok(Some(gathered.keep(by_part, chosen)))
     }
 
@@ -143,11 +146,13 @@ impl FirstPass<'_> {
                         near.push(*distance, (number, *row));
                     }
                 }
-                let from_far = (longest as u32).saturating_sub(farthest);
-                if from_far < far.bound() {
-                    let at = distances.iter().position(|distance| *distance == farthest);
-                    let row = at.and_then(|at| rows.owners().get(at)).copied();
-                    row.filter(|row| part.holds(*row)).into_iter().for_each(|row| far.push(from_far, (number, row)));
+                let from_far = |distance: u32| (longest as u32).saturating_sub(distance);
+                if from_far(farthest) < far.bound() {
+                    for (distance, row) in distances.iter().zip(rows.owners()) {
+                        if from_far(*distance) < far.bound() && part.holds(*row) {
+                            far.push(from_far(*distance), (number, *row));
+                        }
+                    }
                 }
                 let Some(speaking) = speaking else { continue };
                 for (distance, row) in distances.iter().zip(rows.owners()) {

@@ -60,6 +60,12 @@ impl<'g> Words<'g> {
         self.terms.iter().all(|term| term.df == 0)
     }
 
+    /// Where each term occurs in a part.
+    pub fn of_part(&self, part: usize) -> &[&'g [Posting]] {
+        let first = part * self.terms.len();
+        self.lists.get(first..first + self.terms.len()).unwrap_or_default()
+    }
+
     /// In how many memories of S each term occurs.
     pub fn df(&self) -> Vec<u32> {
         self.terms.iter().map(|term| term.df).collect()
@@ -95,11 +101,9 @@ impl<'g> Words<'g> {
         for (number, part) in (0_u32..).zip(gathered.parts()) {
             let (own, rest) = asked.split_at(asked.partition_point(|(of, _)| *of == number));
             asked = rest;
-            let first = number as usize * self.terms.len();
-            let lists = self.lists.get(first..first + self.terms.len()).unwrap_or_default();
+            let lists = self.of_part(number as usize);
             gathered.prefetch_postings(number as usize + SOON);
-            let soon = self.lists.iter().skip(first + SOON * self.terms.len()).take(self.terms.len());
-            soon.for_each(|list| prefetch(list.as_ptr()));
+            self.of_part(number as usize + SOON).iter().for_each(|list| prefetch(list.as_ptr()));
             if lists.iter().zip(&weights).all(|(list, weight)| list.is_empty() || *weight <= 0.0) {
                 found.scores.extend(own.iter().map(|_| 0.0));
                 continue;
