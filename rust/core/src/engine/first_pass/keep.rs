@@ -14,11 +14,11 @@ use crate::rank::scene::Spread;
 use crate::rank::thread::Thread;
 
 /// How many hits are kept by the estimate of their relevance.
-const KEPT: usize = 1_500;
+const KEPT: usize = 600;
 /// Each with the sitting that it stands in: of a long one the turns that are so near to it.
 const SITTING: usize = 32;
 /// The best first, until so many memories are kept; the rest with as many turns beside them as `neighbours` looks at.
-const MOST: usize = 12_000;
+const MOST: usize = 9_000;
 const BESIDE: usize = 2;
 
 /// What is kept of S, in its order.
@@ -85,7 +85,7 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         best_of.sort_unstable_by(best);
         chosen.extend(best_of.iter().map(|hit| (hit.place, SITTING)));
     }
-    chosen.extend(hits.far.iter().map(|place| (*place, 0)));
+    chosen.extend(hits.far.iter().map(|place| (*place, 1)));
     chosen
 }
 

@@ -35,7 +35,7 @@ const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
 const BEST_BY_WORDS: usize = 2_000;
 /// The rows with the largest distance of all, among which that of the least cosine is looked for.
-const FARTHEST: usize = 400;
+const FARTHEST: usize = 3_000;
 /// So many of them are kept, of the least cosine.
 const LEAST: usize = 4;
 
