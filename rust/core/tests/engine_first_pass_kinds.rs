@@ -107,7 +107,7 @@ fn whatever_is_asked_for_the_best_ten_are_those_of_ranking_everything() {
     let mut numbers = Numbers(9);
     for (name, change) in CHANGES {
         let (mut found, mut asked) = (0, 0);
-        for _ in 0..25 {
+        for _ in 0..12 {
             let mut request = question(&numbers.text(4));
             change(&mut request);
             let (passed, exact) = both(&db, &request);
@@ -125,7 +125,7 @@ fn whatever_is_asked_for_the_best_ten_are_those_of_ranking_everything() {
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Say(usize),
-    Forget(usize),
+    Forget,
     Supersede(usize),
     Read(usize),
 }
@@ -133,7 +133,7 @@ enum Step {
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0..6_usize).prop_map(Step::Say),
-        (0..6_usize).prop_map(Step::Forget),
+        Just(Step::Forget),
         (0..6_usize).prop_map(Step::Supersede),
         (0..CHANGES.len()).prop_map(Step::Read),
     ]
@@ -154,7 +154,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Say(session) => held.push(db.add(new(session, &numbers.text(6)))),
-                Step::Forget(_) => {
+                Step::Forget => {
                     let gone = held.swap_remove(numbers.next(held.len()));
                     let one = retentive_core::engine::Forget { ids: Some(vec![gone]), ..forget(Reach::default(), &[Kind::Turn]) };
                     db.forget(&one, &go).unwrap();

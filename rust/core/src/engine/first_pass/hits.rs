@@ -31,6 +31,8 @@ pub(super) struct Hits {
     pub hits: Vec<Hit>,
     /// Kept for the least cosine of S, not for themselves.
     pub far: Vec<Place>,
+    /// Kept for the best scores of S, not for themselves.
+    pub rest: Vec<Place>,
 }
 
 /// Which rows of a part may be recalled.
@@ -50,6 +52,10 @@ impl<'p> Eligible<'p> {
             && wanted.left_out.is_empty()
             && part.kinds.are_among(wanted.kinds, wanted.least_words);
         Self { part, wanted, all, roles: wanted.roles.map(codes) }
+    }
+
+    pub fn admits_all(&self) -> bool {
+        self.all
     }
 
     pub fn admits(&self, row: u32) -> bool {
@@ -132,11 +138,12 @@ impl Hits {
         avg_len: f32,
         spoken: &SpokenFor,
     ) -> Result<Self> {
-        let mut near = found.near;
+        let (mut near, mut rest) = (found.near, found.rest);
         near.extend(found.spoken_for);
         near.sort_unstable();
         near.dedup();
         let by_words = words.score(pass, gathered, avg_len, &near);
+        rest.extend(by_words.rest);
         let mut scored: Vec<(Place, f32)> = near.into_iter().zip(by_words.scores).chain(by_words.best).collect();
         scored.sort_unstable_by_key(|(place, _)| *place);
         scored.dedup_by_key(|(place, _)| *place);
@@ -154,7 +161,7 @@ impl Hits {
                 at += 1;
             }
         }
-        Ok(Self { hits, far: dense.least })
+        Ok(Self { hits, far: dense.least, rest })
     }
 }
 

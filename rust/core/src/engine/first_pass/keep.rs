@@ -85,6 +85,7 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         best_of.sort_unstable_by(best);
         chosen.extend(best_of.iter().map(|hit| (hit.place, SITTING)));
     }
+    chosen.extend(hits.rest.iter().map(|place| (*place, SITTING)));
     chosen.extend(hits.far.iter().map(|place| (*place, 1)));
     chosen
 }

@@ -38,6 +38,8 @@ const BEST_BY_WORDS: usize = 2_000;
 const FARTHEST: usize = 3_000;
 /// So many of them are kept, of the least cosine.
 const LEAST: usize = 4;
+/// Where not all of S may be recalled, so many of the best of the rest are kept: how much a score is worth is told by the best of S.
+const BEST_OF_REST: usize = 200;
 
 /// What a first pass goes by.
 pub(super) struct FirstPass<'a> {
@@ -82,6 +84,8 @@ struct Found {
     far: Vec<Place>,
     /// Rows that the query's dates or names speak for, the nearest of them.
     spoken_for: Vec<Place>,
+    /// The nearest of those that may not be recalled.
+    rest: Vec<Place>,
 }
 
 /// So many parts ahead memory is asked for.
@@ -122,13 +126,14 @@ impl FirstPass<'_> {
 
     /// One scan of the signs.
     fn nearest(&self, gathered: &Gathered, directions: &[Direction], spoken: &hits::SpokenFor) -> Result<Found> {
-        let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new() };
+        let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new(), rest: Vec::new() };
         let (mut distances, mut nearer) = (Vec::new(), Vec::new());
         for direction in directions {
             let longest = direction.vector.codes.len();
             let mut near = Nearest::new(self.most(NEAREST), longest);
             let mut spoken_for = Nearest::new(self.most(NEAREST) / 2, longest);
             let mut far = Nearest::new(FARTHEST, longest);
+            let mut rest = Nearest::new(BEST_OF_REST, longest);
             for (number, part) in (0_u32..).zip(gathered.parts()) {
                 gathered.prefetch_rows(number as usize + 2 * SOON, direction.slot);
                 let soon = gathered.parts().get(number as usize + SOON);
@@ -142,8 +147,13 @@ impl FirstPass<'_> {
                 for at in &nearer {
                     let found = (distances.get(*at as usize), rows.owners().get(*at as usize));
                     let (Some(distance), Some(row)) = found else { continue };
-                    if *distance < near.bound() && eligible.admits(*row) {
+                    if *distance >= near.bound() {
+                        continue;
+                    }
+                    if eligible.admits(*row) {
                         near.push(*distance, (number, *row));
+                    } else if *distance < rest.bound() && part.holds(*row) {
+                        rest.push(*distance, (number, *row));
                     }
                 }
                 let from_far = |distance: u32| (longest as u32).saturating_sub(distance);
@@ -164,6 +174,7 @@ impl FirstPass<'_> {
             }
             found.near.extend(near.places());
             found.far.extend(far.places());
+            found.rest.extend(rest.places());
             found.spoken_for.extend(spoken_for.places());
         }
         if directions.is_empty() {
