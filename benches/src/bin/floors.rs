@@ -74,7 +74,7 @@ fn bit_scan(memories: usize, dimension: usize) -> f64 {
     scan(SCANS / 10);
     let before = processor();
     scan(SCANS);
-    (processor() - before).as_secs_f64() * 1e6 / f64::from(SCANS)
+    processor().saturating_sub(before).as_secs_f64() * 1e6 / f64::from(SCANS)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -28,7 +28,7 @@ pub(super) struct Hit {
 
 pub(super) struct Hits {
     /// By rising place.
-    pub hits: Vec<Hit>,
+    pub found: Vec<Hit>,
     /// Kept for the least cosine of S, not for themselves.
     pub far: Vec<Place>,
     /// Kept for the best scores of S, not for themselves.
@@ -161,7 +161,7 @@ impl Hits {
                 at += 1;
             }
         }
-        Ok(Self { hits, far: dense.least, rest })
+        Ok(Self { found: hits, far: dense.least, rest })
     }
 }
 

@@ -74,7 +74,7 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         (|hit| hit.cosine, most / 4),
         (|hit| hit.words, most / 4),
     ];
-    let mut order: Vec<&Hit> = hits.hits.iter().collect();
+    let mut order: Vec<&Hit> = hits.found.iter().collect();
     for (of, most) in by {
         let best = |a: &&Hit, b: &&Hit| of(b).total_cmp(&of(a)).then(b.place.cmp(&a.place));
         if most < order.len() {

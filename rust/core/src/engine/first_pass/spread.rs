@@ -19,7 +19,7 @@ pub(super) fn spread(partitions: &BTreeMap<usize, OfPartition>, words: &Words, t
     for of in partitions.values() {
         rows += of.own.len();
         sittings += of.conversation.thread().sittings();
-        window_len += f64::from(of.conversation.shares().len());
+        window_len += f64::from(of.conversation.shares().total_len());
     }
     let sittings = (sittings as f64 * totals.memories as f64 / rows.max(1) as f64) as usize;
     let mut spread = Spread {

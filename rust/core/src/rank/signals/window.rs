@@ -153,7 +153,7 @@ impl Shares {
 
     /// Indexed terms of all windows.
     #[must_use]
-    pub fn len(&self) -> f32 {
+    pub fn total_len(&self) -> f32 {
         self.len
     }
 
