@@ -66,7 +66,7 @@ impl Conversation {
         Self {
             query: Query::read("What did we say about the harbour last week?", 0, None),
             cosine: numbers.vector(rows),
-            shares: Shares::of(&thread, &tokens, &doc_len),
+            shares: Shares::of(&thread, &tokens, &doc_len, None),
             sum: numbers.vector(rows),
             matches,
             session,
@@ -91,6 +91,7 @@ impl Conversation {
             doc_len: &self.doc_len,
             avg_len: 12.0,
             extent: None,
+            spread: None,
             tokens: &self.tokens,
             ts: &self.ts,
             kind: &self.kind,
@@ -142,7 +143,7 @@ fn signals(criterion: &mut Criterion) {
         group.bench_function("thread and shares, once for each change", |bench| {
             bench.iter(|| {
                 let thread = Thread::new(&said.session, &said.turn, &said.ts, &said.kind, GAP);
-                Shares::of(&thread, &said.tokens, &said.doc_len)
+                Shares::of(&thread, &said.tokens, &said.doc_len, None)
             });
         });
     }

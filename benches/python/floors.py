@@ -1,7 +1,13 @@
-"""The floors of `benches/src/bin/floors.rs` again with numpy and Python's sqlite3: the faster is the denominator."""
+"""The floors of `benches/src/bin/floors.rs` again with numpy and Python's sqlite3: the faster is the denominator.
+
+    python benches/python/floors.py --scan 1000000 --programs target/release
+
+prints the processor time of a bare 1-bit scan of so many vectors, in Rust and in numpy, in turns.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sqlite3
 import subprocess
@@ -14,6 +20,8 @@ import numpy as np
 from rows import DIMENSION
 
 RETURNED = 10
+SCANS = 20
+SCANNED = 8_192  # rows of a block
 
 
 def median_us(call: Callable[[int], object], runs: int) -> float:
@@ -46,6 +54,45 @@ def read_floor(folder: Path, rows: int, sessions: int) -> float:
             base.execute("SELECT body FROM row WHERE seq = ?", (row,)).fetchone()
 
     return median_us(read, 500)
+
+
+def scan_floor(memories: int) -> float:
+    """Microseconds of processor time for a bare 1-bit scan with numpy, the mean of 20: the bits that differ by row.
+
+    In blocks that stay in the processor's caches, into arrays that are there.
+    """
+    random = np.random.default_rng(1)
+    rows = random.integers(0, 2**63, (memories, DIMENSION // 64), dtype=np.uint64)
+    query = rows[0].copy()
+    distances = np.empty(memories, np.uint16)
+    differ = np.empty((SCANNED, DIMENSION // 64), np.uint64)
+    counts = np.empty((SCANNED, DIMENSION // 64), np.uint8)
+
+    def scan() -> None:
+        for first in range(0, memories, SCANNED):
+            block = rows[first : first + SCANNED]
+            np.bitwise_xor(block, query, out=differ[: len(block)])
+            np.bitwise_count(differ[: len(block)], out=counts[: len(block)])
+            np.sum(counts[: len(block)], axis=1, dtype=np.uint16, out=distances[first : first + SCANNED])
+
+    scan()
+    before = time.process_time()
+    for _ in range(SCANS):
+        scan()
+    return (time.process_time() - before) / SCANS * 1e6
+
+
+def measure_scan(programs: Path, memories: int) -> dict[str, float]:
+    """Microseconds of processor time for the 1-bit scan of both, in turns, each the least of three, and the faster."""
+
+    def rust() -> float:
+        command = [str(programs / "floors"), "--scan", str(memories), "--dimension", str(DIMENSION)]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return float(answer["scan_processor_us"])
+
+    turns = [(rust(), scan_floor(memories)) for _ in range(3)]
+    in_rust, in_numpy = min(turn[0] for turn in turns), min(turn[1] for turn in turns)
+    return {"scan_rust": in_rust, "scan_numpy": in_numpy, "scan": min(in_rust, in_numpy)}
 
 
 def write_beside(folder: Path, row_bytes: int, write: Callable[[int], object], runs: int) -> tuple[float, float]:
@@ -93,3 +140,17 @@ def measure(folder: Path, programs: Path, rows: int, sessions: int) -> dict[str,
         "read": min(rust_us, python_us),
         "read_one": min(taken[1]),
     }
+
+
+def main() -> int:
+    """Prints the floor of a scan."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--programs", type=Path, default=Path("target/release"), help="folder of the Rust programs")
+    arguments.add_argument("--scan", type=int, default=1_000_000, help="how many vectors")
+    options = arguments.parse_args()
+    print(json.dumps(measure_scan(options.programs, options.scan)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -3,10 +3,13 @@
 //!
 //! `floors --dir FOLDER --rows 500 --dimension 256 --returned 10 --sessions 1`, prints one JSON object (microseconds). With more
 //! sessions each read is of the next one, as the calls that are compared with it read one session after the other.
+//!
+//! `floors --scan 1000000 --dimension 256`: in their place a bare 1-bit scan of so many vectors, in processor time.
 use std::error::Error;
 use std::path::Path;
 
-use retentive_benches::{Numbers, argument, median_us};
+use retentive_benches::{Numbers, argument, median_us, processor};
+use retentive_core::vector::hamming;
 use rusqlite::{Connection, params};
 
 fn scan(codes: &[i8], query: &[i8], scores: &mut [i32]) -> usize {
@@ -54,7 +57,32 @@ fn read_floor(folder: &Path, store: &Store, returned: usize) -> Result<f64, Box<
     Ok(time)
 }
 
+/// Mean microseconds of this thread for one 1-bit scan.
+fn bit_scan(memories: usize, dimension: usize) -> f64 {
+    const SCANS: u32 = 200;
+    let mut numbers = Numbers::new(1);
+    let words = dimension.div_ceil(64);
+    let rows: Vec<u64> = (0..memories * words).map(|_| numbers.next_u64()).collect();
+    let query: Vec<u64> = (0..words).map(|_| numbers.next_u64()).collect();
+    let mut distances = vec![0; memories];
+    let mut scan = |times: u32| {
+        for _ in 0..times {
+            hamming::distances(std::hint::black_box(&query), &rows, &mut distances);
+            std::hint::black_box(&distances);
+        }
+    };
+    scan(SCANS / 10);
+    let before = processor();
+    scan(SCANS);
+    processor().saturating_sub(before).as_secs_f64() * 1e6 / f64::from(SCANS)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    let scanned = argument("scan", 0);
+    if scanned > 0 {
+        println!("{}", serde_json::json!({"scan_processor_us": bit_scan(scanned, argument("dimension", 256))}));
+        return Ok(());
+    }
     let folder = std::path::PathBuf::from(argument("dir", String::from(".")));
     let (rows, dimension) = (argument("rows", 500), argument("dimension", 256));
     let store = Store { rows, dimension, sessions: argument("sessions", 1) };

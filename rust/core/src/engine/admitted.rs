@@ -1,11 +1,13 @@
 //! The rows of a partition that a kind of read may see, kept with that version of the partition: a reply reads the same session
 //! again and again, and what it may see changes with the store, not with the question.
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
 use super::admit::{Admission, Reached};
 use super::columns::{Conversation, Fixed};
+use crate::model::Kind;
 use crate::partition::{Entry, NEVER, Partition, Segment};
 use crate::store::Micros;
 
@@ -43,6 +45,36 @@ impl Totals {
     }
 }
 
+/// Of what kinds rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kinds {
+    /// A bit for each kind.
+    held: u8,
+    /// The fewest words of a turn.
+    least_words: u32,
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self { held: 0, least_words: u32::MAX }
+    }
+}
+
+impl Kinds {
+    fn add(&mut self, entry: &Entry) {
+        self.held |= 1 << entry.kind as u8;
+        if entry.kind == Kind::Turn {
+            self.least_words = self.least_words.min(entry.words);
+        }
+    }
+
+    /// All the rows are of these kinds, and no turn has fewer words.
+    pub fn are_among(self, kinds: &[Kind], least_words: u32) -> bool {
+        let wanted = kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u8);
+        self.held & !wanted == 0 && self.least_words >= least_words
+    }
+}
+
 /// Rows of each segment, or of each part.
 type Rows = Arc<[Arc<[u32]>]>;
 
@@ -56,6 +88,7 @@ pub(super) struct Admitted {
     until: Micros,
     pub rows: Vec<Arc<[u32]>>,
     pub totals: Totals,
+    pub kinds: Kinds,
     pub fixed: OnceLock<Arc<Fixed>>,
     /// For the pause that was asked for last.
     pub conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
@@ -94,7 +127,12 @@ impl Admitted {
     }
 
     fn serves(&self, key: Key, now: Micros) -> bool {
-        self.key == key && (self.since..self.until).contains(&now)
+        self.key == key && self.times().contains(&now)
+    }
+
+    /// The times of reads that have these rows.
+    pub fn times(&self) -> Range<Micros> {
+        self.since..self.until
     }
 
     fn select(key: Key, partition: &Partition, admission: &Admission) -> Self {
@@ -110,10 +148,12 @@ impl Admitted {
             }
             admission.admits(entry)
         };
+        let mut kinds = Kinds::default();
         let segments = partition.segments().iter();
         let rows = segments.map(|segment| {
             let numbered = segment.entries().iter().zip(0_u32..);
-            numbered.filter(|(entry, _)| admits(entry)).map(|(_, row)| row).collect()
+            let admitted = numbered.filter(|(entry, _)| admits(entry));
+            admitted.inspect(|(entry, _)| kinds.add(entry)).map(|(_, row)| row).collect()
         });
         let rows: Vec<Arc<[u32]>> = rows.collect();
         let mut totals = Totals::default();
@@ -124,6 +164,7 @@ impl Admitted {
             until,
             rows,
             totals,
+            kinds,
             fixed: OnceLock::new(),
             conversation: Mutex::default(),
             filtered: Mutex::default(),

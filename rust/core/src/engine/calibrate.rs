@@ -1,4 +1,6 @@
 //! Calibration: what to measure an embedder on, and the floors that were measured.
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -94,11 +96,11 @@ fn everybody() -> Reach {
 }
 
 /// The memories that a question is put to: its owner's, or everybody's.
-fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Gathered>> {
+fn asked_of(view: &View, own: Option<&Head>, now: Micros) -> Result<Option<Arc<Gathered>>> {
     let admission = Admission { documents: false, superseded: false, now, as_of: None };
     let Some(head) = own else { return view.gather(&everybody(), &admission, None) };
     let whole = Reached { partition: head.partition, scope: None, is_session: false, held: 0, rev: None };
-    view.gather_from(&[whole], &admission)
+    Ok(view.gather_from(&[whole], &admission)?.map(Arc::new))
 }
 
 /// The texts whose numbers have the least hashes: a sample that nobody's insertion order bends.

@@ -15,7 +15,7 @@ use crate::rank::decay::feedback_score;
 use crate::rank::language::Language;
 use crate::rank::query::Query;
 use crate::rank::refuse::Extent;
-use crate::rank::scene::{NO_SPEAKER, Scene, Second};
+use crate::rank::scene::{NO_SPEAKER, Scene, Second, Spread};
 use crate::rank::signals::window::Shares;
 use crate::rank::term_weights::QueryTokens;
 use crate::rank::terms::TermMatches;
@@ -39,6 +39,7 @@ pub(super) struct Columns<'g> {
     named: Vec<bool>,
     /// Of S, where these are rows that a first pass kept.
     extent: Option<Extent>,
+    spread: Option<&'g Spread>,
 }
 
 /// What no query changes.
@@ -117,7 +118,7 @@ impl AskedVector {
 }
 
 impl<'g> Columns<'g> {
-    pub fn new(gathered: &Gathered, asked: &Asked) -> Result<Self> {
+    pub fn new(gathered: &'g Gathered, asked: &Asked) -> Result<Self> {
         let matches = gathered.matches(asked.terms, asked.related);
         let cosines = asked.vectors.iter().enumerate();
         let cosines = cosines.map(|(slot, vector)| vector.cosines(slot, gathered, &matches)).collect::<Result<_>>()?;
@@ -132,6 +133,7 @@ impl<'g> Columns<'g> {
             extent: gathered
                 .chosen()
                 .map(|chosen| Extent { memories: chosen.totals.memories, tokens: chosen.totals.tokens }),
+            spread: gathered.chosen().map(|chosen| &chosen.spread),
         })
     }
 
@@ -152,6 +154,7 @@ impl<'g> Columns<'g> {
         Scene {
             query,
             extent: self.extent,
+            spread: self.spread,
             cosine: self.cosines.first().map(Vec::as_slice),
             second: self.cosines.get(1).map(|cosine| Second { cosine, share: self.second_share }),
             matches: &self.matches,
@@ -207,6 +210,10 @@ impl Conversation {
         &self.thread
     }
 
+    pub fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
     /// Facts with the turns they came from.
     pub fn citations(&self) -> &[(u32, u32)] {
         &self.citations
@@ -220,7 +227,8 @@ impl Conversation {
             conversation.read_speakers(part, &mut speakers);
         }
         conversation.thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us);
-        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len);
+        let mean = gathered.chosen().map(|chosen| chosen.spread.window_len);
+        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len, mean);
         conversation.citations = gathered.citations();
         conversation
     }

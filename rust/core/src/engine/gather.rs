@@ -1,13 +1,16 @@
 //! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use super::admit::{Admission, Reached};
-use super::admitted::{Admitted, Totals};
+use super::admitted::{Admitted, Kinds, Totals};
 use super::columns::{Conversation, Fixed, Related};
 use crate::error::Result;
 use crate::lexical::Posting;
 use crate::model::{Period, Slot};
-use crate::partition::{Entry, Partition, Segment};
+use crate::partition::{Entry, NEVER, Partition, Segment};
+use crate::rank::scene::Spread;
 use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
@@ -20,6 +23,8 @@ pub(super) struct Part {
     pub segment: Arc<Segment>,
     /// Rising.
     pub rows: Arc<[u32]>,
+    /// What its partition's admitted rows are.
+    pub kinds: Kinds,
     /// Index in S of the first of `rows`.
     base: usize,
 }
@@ -96,6 +101,14 @@ pub(super) struct Gathered {
     is_filtered: bool,
     /// The scope that a first pass chose these rows from; `None`: they are S themselves.
     chosen: Option<Chosen>,
+    speakers: OnceLock<Vec<Speaker>>,
+}
+
+/// A name that speakers have.
+pub(super) struct Speaker {
+    pub name: Arc<str>,
+    /// The parts in which it may occur, rising, each with its code there.
+    pub places: Vec<(u32, u32)>,
 }
 
 /// What is known of S where only some of it was kept to be ranked.
@@ -104,6 +117,7 @@ pub(super) struct Chosen {
     pub totals: Totals,
     /// How many memories of S hold each term of the query, in the query's order.
     pub df: Vec<u32>,
+    pub spread: Spread,
     /// The query names more than one speaker of S.
     pub names_several: bool,
     /// For each kept row the run of the thread that was kept with it: rows of one follow each other without a gap.
@@ -126,6 +140,7 @@ impl Gathered {
                     reached,
                     segment: Arc::clone(segment),
                     rows: Arc::clone(rows),
+                    kinds: admitted.kinds,
                     base,
                 });
             }
@@ -138,6 +153,25 @@ impl Gathered {
             [(_, admitted)] if !self.is_filtered => Some(admitted),
             _ => None,
         }
+    }
+
+    /// The times of reads that have these rows.
+    pub fn times(&self) -> Range<Micros> {
+        let all = self.partitions.iter().map(|(_, admitted)| admitted.times());
+        all.fold(Micros::MIN..NEVER, |all, one| all.start.max(one.start)..all.end.min(one.end))
+    }
+
+    /// The names of S's speakers, in no order.
+    pub fn speakers(&self) -> &[Speaker] {
+        self.speakers.get_or_init(|| {
+            let mut known: HashMap<Arc<str>, Vec<(u32, u32)>> = HashMap::new();
+            for (number, part) in (0_u32..).zip(&self.parts) {
+                for (code, name) in (1_u32..).zip(part.partition.names().iter()) {
+                    known.entry(Arc::clone(name)).or_default().push((number, code));
+                }
+            }
+            known.into_iter().map(|(name, places)| Speaker { name, places }).collect()
+        })
     }
 
     /// How much there is in S.
@@ -258,9 +292,14 @@ impl Gathered {
         &self.parts
     }
 
-    /// Asks for a part's columns' addresses.
-    pub fn prefetch(&self, part: usize) {
-        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch());
+    /// Asks for the addresses of a part's postings.
+    pub fn prefetch_postings(&self, part: usize) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch_postings());
+    }
+
+    /// Asks for the addresses of a part's vectors.
+    pub fn prefetch_rows(&self, part: usize, slot: Slot) {
+        self.parts.get(part).into_iter().for_each(|part| part.segment.prefetch_rows(slot));
     }
 
     /// Everything of S in order.

@@ -102,7 +102,7 @@ pub struct Settings {
 }
 
 /// Which memories a call may see. `any_user` is `retentive.ANY`; `user: None` without it is "what has no user".
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     pub user: Option<String>,
     pub any_user: bool,

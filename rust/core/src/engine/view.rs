@@ -1,4 +1,5 @@
 //! One consistent look at the store: partitions, rows and vectors of the same snapshot.
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::gate;
 use crate::model::{Slot, Vector};
 use crate::partition::{Cache, Partition, Session};
-use crate::store::{Floors, Interrupt, ReadTx};
+use crate::store::{Floors, Interrupt, Micros, ReadTx, Version};
 use crate::vector::quantise::cosine;
 
 /// How often a read takes a fresh snapshot because a thread with a newer one has caught up the partition beyond its own. After that
@@ -27,6 +28,32 @@ pub(super) struct View<'v, 'tx> {
     own_copies: bool,
     /// Larger scopes are ranked after a first pass.
     pub ranked_whole: usize,
+}
+
+/// A scope of many partitions, as a read of one state of the store found it: finding it anew takes longer than looking through it.
+struct Whole {
+    version: Version,
+    reach: Reach,
+    documents: bool,
+    superseded: bool,
+    times: Range<Micros>,
+    gathered: Arc<Gathered>,
+}
+
+impl Whole {
+    fn of(version: Version, reach: &Reach, admission: &Admission, gathered: &Arc<Gathered>) -> Self {
+        let Admission { documents, superseded, .. } = *admission;
+        let (times, gathered) = (gathered.times(), Arc::clone(gathered));
+        Self { version, reach: reach.clone(), documents, superseded, times, gathered }
+    }
+
+    fn serves(&self, version: Version, reach: &Reach, admission: &Admission) -> bool {
+        let Admission { documents, superseded, now, .. } = *admission;
+        self.version == version
+            && (self.documents, self.superseded) == (documents, superseded)
+            && self.times.contains(&now)
+            && self.reach == *reach
+    }
 }
 
 impl Engine {
@@ -75,7 +102,12 @@ impl View<'_, '_> {
         reach: &Reach,
         admission: &Admission,
         filter: Option<&MetadataFilter>,
-    ) -> Result<Option<Gathered>> {
+    ) -> Result<Option<Arc<Gathered>>> {
+        let lasts = filter.is_none() && reach.session.is_none() && admission.as_of.is_none() && !self.own_copies;
+        let known = if lasts { self.cache.across().get::<Whole>() } else { None };
+        if let Some(known) = known.filter(|known| known.serves(self.tx.version(), reach, admission)) {
+            return Ok(Some(Arc::clone(&known.gathered)));
+        }
         let session = filter.and_then(MetadataFilter::session).filter(|_| reach.session.is_none());
         let reached = match session {
             Some(session) => reached(self.tx, &Reach { session: Some(session.to_owned()), ..reach.clone() })?,
@@ -84,6 +116,11 @@ impl View<'_, '_> {
         let Some(mut gathered) = self.gather_from(&reached, admission)? else { return Ok(None) };
         if let Some(filter) = filter {
             filter.narrow(self.tx, &mut gathered)?;
+        }
+        let gathered = Arc::new(gathered);
+        if lasts && gathered.len() > self.ranked_whole {
+            let whole = Whole::of(self.tx.version(), reach, admission, &gathered);
+            self.cache.across().keep(None, &Arc::new(whole));
         }
         Ok(Some(gathered))
     }

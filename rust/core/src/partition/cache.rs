@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::{Partition, Session};
+use super::{Memo, Partition, Session};
 use crate::error::Result;
 use crate::store::ReadTx;
 
@@ -23,6 +23,8 @@ type Slot = Arc<Mutex<Option<Arc<Partition>>>>;
 pub struct Cache {
     limit_bytes: usize,
     places: Mutex<Places>,
+    /// What a read derived from many partitions and may hold: it goes before any of them changes or leaves.
+    across: Memo,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ struct Place {
 impl Cache {
     #[must_use]
     pub fn new(limit_bytes: usize) -> Self {
-        Self { limit_bytes, places: Mutex::default() }
+        Self { limit_bytes, places: Mutex::default(), across: Memo::default() }
     }
 
     /// The version of the partition that this transaction sees, whose newest rev is `wanted`; where only a `session` is read, one that
@@ -65,6 +67,7 @@ impl Cache {
             }
             Some(version) if version.epoch() == tx.epoch() && version.rev() == wanted => (version, false),
             Some(mut version) => {
+                self.across.clear();
                 // On an error the place stays empty and the next read loads anew.
                 let changed = Arc::make_mut(&mut version);
                 match session {
@@ -107,6 +110,7 @@ impl Cache {
         if older.is_none() {
             return;
         }
+        self.across.clear();
         let bytes = version.bytes();
         let older = held.replace(version);
         drop(held);
@@ -136,7 +140,13 @@ impl Cache {
         self.bytes() >= self.limit_bytes
     }
 
+    /// For a read of many partitions, see [`Memo`].
+    pub(crate) fn across(&self) -> &Memo {
+        &self.across
+    }
+
     pub fn clear(&self) {
+        self.across.clear();
         *self.places.lock() = Places::default();
     }
 
@@ -155,6 +165,9 @@ impl Cache {
         let Some(place) = places.by_partition.get_mut(&id) else { return };
         let before = std::mem::replace(&mut place.bytes, bytes);
         places.bytes = places.bytes + bytes - before;
+        if places.bytes > self.limit_bytes {
+            self.across.clear();
+        }
         while places.bytes > self.limit_bytes && places.by_partition.len() > 1 {
             let oldest =
                 places.by_partition.iter().filter(|(other, _)| **other != id).min_by_key(|(_, place)| place.used);

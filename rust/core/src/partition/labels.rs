@@ -20,6 +20,11 @@ impl Labels {
         self.codes.get(name).copied()
     }
 
+    /// By rising code, from 1.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.names.iter()
+    }
+
     /// The largest code.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -1,4 +1,4 @@
-//! What a read derived from one version of a partition, kept for the next read of it.
+//! What a read derived from one version of a partition, or of many, kept for the next read of it.
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ impl Memo {
         self.0.lock().as_ref().map(|(_, kept)| Arc::clone(kept))?.downcast().ok()
     }
 
-    /// Keeps a value in the place of the last one. It must not hold the partition or a segment: those are changed in place where
-    /// nobody else holds them.
+    /// Keeps a value in the place of the last one. A partition's own must not hold the partition or a segment: those are changed in
+    /// place where nobody else holds them.
     pub fn keep<T: Any + Send + Sync>(&self, scope: Option<i64>, value: &Arc<T>) {
         *self.0.lock() = Some((scope, Arc::clone(value) as Kept));
     }
@@ -27,6 +27,12 @@ impl Memo {
     /// The partition has grown, but not in this scope: what was derived from another is out of date.
     pub fn keep_only(&mut self, scope: i64) {
         self.0.get_mut().take_if(|(of, _)| *of != Some(scope));
+    }
+
+    pub fn clear(&self) {
+        // Dropped behind the lock: it may hold much.
+        let gone = self.0.lock().take();
+        drop(gone);
     }
 }
 

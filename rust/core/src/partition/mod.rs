@@ -16,7 +16,7 @@ use crate::store::{IndexRow, Progress, ReadTx, Seq};
 
 pub use cache::Cache;
 use labels::Labels;
-use memo::Memo;
+pub(crate) use memo::Memo;
 use segment::Codes;
 pub(crate) use segment::{Entry, NEVER, Segment};
 pub use session::Session;

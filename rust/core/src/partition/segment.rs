@@ -86,11 +86,14 @@ impl Segment {
         &self.postings
     }
 
-    /// Asks for its own columns' addresses: in a read of thousands of segments each would be waited for.
-    pub fn prefetch(&self) {
-        for line in (0..size_of::<Self>()).step_by(64) {
-            prefetch(std::ptr::from_ref(self).cast::<u8>().wrapping_add(line));
-        }
+    /// Asks for the addresses of its postings: in a read of thousands of segments each would be waited for.
+    pub fn prefetch_postings(&self) {
+        prefetch_all(&self.postings);
+    }
+
+    /// As [`Self::prefetch_postings`], of one model's vectors.
+    pub fn prefetch_rows(&self, slot: Slot) {
+        self.rows.get(slot).into_iter().for_each(prefetch_all);
     }
 
     /// The first and the last time that any row has had.
@@ -209,6 +212,14 @@ impl Segment {
         let rows: usize = self.rows.iter().map(Rows::bytes).sum();
         let entries = self.entries.capacity() * size_of::<Entry>();
         entries + self.ids.bytes() + feedback + periods + cites + rows + self.postings.bytes()
+    }
+}
+
+fn prefetch_all<T>(of: &T) {
+    let first = std::ptr::from_ref(of).cast::<u8>();
+    // It may begin within a line.
+    for line in (0..size_of::<T>()).step_by(64).chain([size_of::<T>() - 1]) {
+        prefetch(first.wrapping_add(line));
     }
 }
 

@@ -164,7 +164,7 @@ impl Sample {
             query: Query::read(&self.text, self.now, self.language),
             periods: self.periods.iter().map(|(row, periods)| (*row, periods.as_slice())).collect(),
             matches: self.matches(),
-            shares: Shares::of(&thread, &self.tokens, &self.doc_len),
+            shares: Shares::of(&thread, &self.tokens, &self.doc_len, None),
             thread,
         }
     }
@@ -211,6 +211,7 @@ impl View<'_> {
         Scene {
             query: &self.query,
             extent: None,
+            spread: None,
             cosine: sample.cosine.as_deref(),
             second: sample.second.as_ref().map(|(cosine, share)| Second { cosine, share: *share }),
             matches: &self.matches,

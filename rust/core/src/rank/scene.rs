@@ -17,12 +17,28 @@ pub struct Second<'a> {
     pub share: f32,
 }
 
+/// How the terms of a query are spread over what stands together in S. Where S is looked at as a whole the signals count it themselves.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spread {
+    /// How many windows of S hold each term, in the query's order.
+    pub windows: Vec<u32>,
+    /// Indexed terms of a window, their mean.
+    pub window_len: f32,
+    pub sittings: usize,
+    /// How many sittings hold each term.
+    pub sittings_with: Vec<u32>,
+    /// Indexed terms of a sitting, their mean.
+    pub sitting_len: f32,
+}
+
 /// Scope S of one read. A new signal adds the column it needs here.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     pub query: &'a Query,
     /// How much S is, where a first pass kept only some of it; the columns then hold what was kept.
     pub extent: Option<Extent>,
+    /// And how the query's terms are spread over S.
+    pub spread: Option<&'a Spread>,
     /// The best cosine of the memory's vectors with the query vector (where the embedder has it the one that the scope's statistics
     /// weight), negative infinity for a memory without one; `None` when the read has no query vector.
     pub cosine: Option<&'a [f32]>,
@@ -62,17 +78,6 @@ impl Scene<'_> {
     #[must_use]
     pub fn memories(&self) -> usize {
         self.extent.map_or(self.len(), |extent| extent.memories)
-    }
-
-    /// How many of S hold something that `found` of the columns' rows do, of which `hits` hold the term that `df` of S do: as many
-    /// times more as S has more of the term. Itself where the columns are all of S.
-    #[must_use]
-    pub fn scaled(&self, found: usize, hits: usize, df: u32) -> usize {
-        if hits == df as usize {
-            return found;
-        }
-        let more = f64::from(df) / hits.max(1) as f64;
-        ((found as f64 * more) as usize).min(self.memories())
     }
 
     /// Rows of the columns.

@@ -46,6 +46,7 @@ pub(super) struct Conn {
     pub access: Access,
     /// Of the file as it was opened: another one since then means that it was replaced underneath.
     pub epoch: i64,
+    generation: u64,
     file: Option<FileId>,
     log: Option<Log>,
     /// How long the write-ahead log was at the last commit, in pages.
@@ -66,7 +67,8 @@ impl Conn {
         let origin = Origin::load(&sql, path)?;
         let epoch = Meta::load(&sql, path)?.epoch;
         let log = Log::of(path, access)?;
-        let mut conn = Self { sql, origin, access, epoch, file, log, log_pages: Arc::default() };
+        let generation = epoch as u64 ^ file.as_ref().map_or(0, FileId::hash);
+        let mut conn = Self { sql, origin, access, epoch, generation, file, log, log_pages: Arc::default() };
         conn.expect_in_place(path)?;
         if access == Access::Write {
             let log_pages = Arc::clone(&conn.log_pages);
@@ -123,7 +125,7 @@ impl Conn {
 
     /// Differs between files, and between a backup and the file that it replaced.
     pub(super) fn generation(&self) -> u64 {
-        self.epoch as u64 ^ self.file.as_ref().map_or(0, FileId::hash)
+        self.generation
     }
 
     /// Closes without a checkpoint: before a fork, and where nothing may be written.

@@ -37,6 +37,42 @@ pub fn distances(query: &[u64], rows: &[u64], out: &mut [u32]) {
     fastest(query.len())(query, rows, out);
 }
 
+/// Distances that are looked at together.
+const BLOCK: usize = 16;
+
+/// Adds the numbers of the rows whose distance is less than `bound` to `near`, rising; returns the largest distance.
+pub fn nearer(distances: &[u32], bound: u32, near: &mut Vec<u32>) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        #[target_feature(enable = "avx2")]
+        fn wide(distances: &[u32], bound: u32, near: &mut Vec<u32>) -> u32 {
+            nearer_portable(distances, bound, near)
+        }
+        // SAFETY: AVX2 was detected.
+        return unsafe { wide(distances, bound, near) };
+    }
+    nearer_portable(distances, bound, near)
+}
+
+#[inline]
+fn nearer_portable(distances: &[u32], bound: u32, near: &mut Vec<u32>) -> u32 {
+    let (blocks, rest) = distances.as_chunks::<BLOCK>();
+    let mut most = [0; BLOCK];
+    for (first, block) in (0_u32..).step_by(BLOCK).zip(blocks) {
+        let mut any = false;
+        for (most, distance) in most.iter_mut().zip(block) {
+            *most = (*most).max(*distance);
+            any |= *distance < bound;
+        }
+        if any {
+            near.extend((first..).zip(block).filter(|(_, distance)| **distance < bound).map(|(row, _)| row));
+        }
+    }
+    let first = (distances.len() - rest.len()) as u32;
+    near.extend((first..).zip(rest).filter(|(_, distance)| **distance < bound).map(|(row, _)| row));
+    most.into_iter().chain(rest.iter().copied()).max().unwrap_or(0)
+}
+
 /// As for the kernels of int8: the standard library keeps what it detected in an atomic.
 fn fastest(words: usize) -> Distances {
     #[cfg(target_arch = "x86_64")]
@@ -188,6 +224,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_nearer_are_those_below_the_bound(distances in prop::collection::vec(0_u32..9, 0..90), bound in 0_u32..10) {
+            let (mut near, mut portable) = (vec![7], vec![7]);
+            let most = nearer(&distances, bound, &mut near);
+            prop_assert_eq!(most, nearer_portable(&distances, bound, &mut portable));
+            prop_assert_eq!(most, distances.iter().copied().max().unwrap_or(0));
+            prop_assert_eq!(&near, &portable);
+            let below = (0..).zip(&distances).filter(|(_, distance)| **distance < bound).map(|(row, _)| row);
+            prop_assert_eq!(near, std::iter::once(7).chain(below).collect::<Vec<u32>>());
+        }
+
         #[test]
         fn every_kernel_equals_the_textbook(
             (words, bits) in (1_usize..14).prop_flat_map(|words| (Just(words), prop::collection::vec(any::<u64>(), words * 20)))

@@ -5,7 +5,7 @@ use super::super::columns::USER;
 use super::super::gather::{Gathered, Part};
 use super::nearest::Place;
 use super::words::Words;
-use super::{Direction, FirstPass, Found, Wanted};
+use super::{Direction, FirstPass, Found, LEAST, Wanted};
 use crate::error::Result;
 use crate::model::{MOST_MODELS, Period};
 use crate::rank::query::Query;
@@ -28,15 +28,19 @@ pub(super) struct Hit {
 
 pub(super) struct Hits {
     /// By rising place.
-    pub hits: Vec<Hit>,
+    pub found: Vec<Hit>,
     /// Kept for the least cosine of S, not for themselves.
     pub far: Vec<Place>,
+    /// Kept for the best scores of S, not for themselves.
+    pub rest: Vec<Place>,
 }
 
 /// Which rows of a part may be recalled.
 pub(super) struct Eligible<'p> {
     part: &'p Part,
     wanted: &'p Wanted<'p>,
+    /// Every row of the part that is in S.
+    all: bool,
     /// Codes of the roles that are recalled; `None`: all.
     roles: Option<Vec<u32>>,
 }
@@ -44,10 +48,20 @@ pub(super) struct Eligible<'p> {
 impl<'p> Eligible<'p> {
     pub fn of(part: &'p Part, wanted: &'p Wanted) -> Self {
         let codes = |roles: &[String]| roles.iter().filter_map(|role| part.partition.roles().code(role)).collect();
-        Self { part, wanted, roles: wanted.roles.map(codes) }
+        let all = wanted.roles.is_none()
+            && wanted.left_out.is_empty()
+            && part.kinds.are_among(wanted.kinds, wanted.least_words);
+        Self { part, wanted, all, roles: wanted.roles.map(codes) }
+    }
+
+    pub fn admits_all(&self) -> bool {
+        self.all
     }
 
     pub fn admits(&self, row: u32) -> bool {
+        if self.all {
+            return self.part.holds(row);
+        }
         let entry = self.part.segment.entries().get(row as usize);
         entry.is_some_and(|entry| self.wanted.wants(entry, self.roles.as_deref())) && self.part.holds(row)
     }
@@ -70,31 +84,18 @@ pub(super) struct Speaking<'q> {
 
 impl<'q> SpokenFor<'q> {
     pub fn of(gathered: &Gathered, query: &'q Query) -> Self {
-        let (mut asked, mut meant, mut parts) = (HashMap::new(), Vec::new(), HashMap::new());
-        for (number, part) in (0_u32..).zip(gathered.parts()) {
-            let names = part.partition.names();
-            let mut own = 0;
-            for code in 1..=names.len() as u32 {
-                let Some(name) = names.get(code) else { continue };
-                if *asked.entry(name).or_insert_with(|| query.names(name)) {
-                    own = code;
-                    if !meant.contains(&name) {
-                        meant.push(name);
-                    }
-                }
-            }
-            let said = part.segment.said().is_some_and(|(first, last)| may_be_said_between(query, first, last));
-            let by_date = !query.periods.is_empty() && (said || !part.segment.periods().is_empty());
-            if by_date || own != 0 {
-                parts.insert(number, Speaking { query, by_date, name: own });
-            }
+        let mut parts = HashMap::new();
+        let mut meant = gathered.speakers().iter().filter(|speaker| query.names(&speaker.name));
+        let (named, names_several) = (meant.next(), meant.next().is_some());
+        for (number, name) in named.filter(|_| !names_several).into_iter().flat_map(|named| &named.places) {
+            parts.insert(*number, Speaking { query, by_date: false, name: *name });
         }
-        let names_several = meant.len() > 1;
-        if names_several {
-            parts.retain(|_, speaking| {
-                speaking.name = 0;
-                speaking.by_date
-            });
+        let dated = if query.periods.is_empty() { &[] } else { gathered.parts() };
+        for (number, part) in (0_u32..).zip(dated) {
+            let said = part.segment.said().is_some_and(|(first, last)| may_be_said_between(query, first, last));
+            if said || !part.segment.periods().is_empty() {
+                parts.entry(number).or_insert(Speaking { query, by_date: false, name: 0 }).by_date = true;
+            }
         }
         Self { query, parts, names_several }
     }
@@ -137,23 +138,30 @@ impl Hits {
         avg_len: f32,
         spoken: &SpokenFor,
     ) -> Result<Self> {
-        let mut near = found.near;
+        let (mut near, mut rest) = (found.near, found.rest);
         near.extend(found.spoken_for);
         near.sort_unstable();
         near.dedup();
         let by_words = words.score(pass, gathered, avg_len, &near);
+        rest.extend(by_words.rest);
         let mut scored: Vec<(Place, f32)> = near.into_iter().zip(by_words.scores).chain(by_words.best).collect();
         scored.sort_unstable_by_key(|(place, _)| *place);
         scored.dedup_by_key(|(place, _)| *place);
         let places: Vec<Place> = scored.iter().map(|(place, _)| *place).collect();
         let dense = Dense::of(pass, gathered, directions, &places, &found.far)?;
         let largest = if by_words.largest > 0.0 { by_words.largest } else { 1.0 };
-        let hits = scored.iter().enumerate().filter_map(|(at, (place, words))| {
-            let part = gathered.parts().get(place.0 as usize)?;
-            let scaled = Scaled { dense: dense.value(at), words: words / largest };
-            Some(hit(pass, part, *place, &scaled, dense.first(at), spoken))
-        });
-        Ok(Self { hits: hits.collect(), far: found.far })
+        let weights = Adding::of(pass, spoken);
+        let (mut hits, mut at) = (Vec::with_capacity(scored.len()), 0);
+        for of_part in scored.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let part = of_part.first().and_then(|(place, _)| gathered.parts().get(place.0 as usize));
+            let user = part.and_then(|part| part.partition.roles().code(USER));
+            for (place, words) in of_part {
+                let scaled = Scaled { dense: dense.value(at), words: words / largest };
+                hits.extend(part.map(|part| weights.hit(part, user, *place, &scaled, dense.first(at))));
+                at += 1;
+            }
+        }
+        Ok(Self { found: hits, far: dense.least, rest })
     }
 }
 
@@ -163,25 +171,50 @@ struct Scaled {
     words: f32,
 }
 
-fn hit(pass: &FirstPass, part: &Part, place: Place, scaled: &Scaled, cosine: f32, spoken: &SpokenFor) -> Hit {
-    let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
-    let base = weight("dense") * scaled.dense + (weight("window") + weight("lexical")) * scaled.words;
-    let mut total = base;
-    if let Some(entry) = part.segment.entries().get(place.1 as usize) {
-        let is_fact = entry.kind.is_fact();
-        if is_fact {
-            total += weight("neighbours") * FACT * base;
-        }
-        let is_user = is_fact || (entry.role != 0 && part.partition.roles().code(USER) == Some(entry.role));
-        if is_user && !spoken.query.names_earlier_talk {
-            total += weight("role");
+/// What the signals add to a row by itself.
+struct Adding<'a> {
+    spoken: &'a SpokenFor<'a>,
+    dense: f32,
+    words: f32,
+    fact: f32,
+    role: f32,
+    date: f32,
+    named: f32,
+}
+
+impl<'a> Adding<'a> {
+    fn of(pass: &FirstPass, spoken: &'a SpokenFor) -> Self {
+        let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
+        Self {
+            spoken,
+            dense: weight("dense"),
+            words: weight("window") + weight("lexical"),
+            fact: weight("neighbours") * FACT,
+            role: if spoken.query.names_earlier_talk { 0.0 } else { weight("role") },
+            date: weight("date"),
+            named: weight("named"),
         }
     }
-    if let Some(speaking) = spoken.of_part(place.0) {
-        let (named, day) = speaking.parts(part, place.1);
-        total += weight("date") * day + if named { weight("named") } else { 0.0 };
+
+    /// `user`: the code of the user's role in the part.
+    fn hit(&self, part: &Part, user: Option<u32>, place: Place, scaled: &Scaled, cosine: f32) -> Hit {
+        let base = self.dense * scaled.dense + self.words * scaled.words;
+        let mut total = base;
+        if let Some(entry) = part.segment.entries().get(place.1 as usize) {
+            let is_fact = entry.kind.is_fact();
+            if is_fact {
+                total += self.fact * base;
+            }
+            if is_fact || (entry.role != 0 && user == Some(entry.role)) {
+                total += self.role;
+            }
+        }
+        if let Some(speaking) = self.spoken.of_part(place.0) {
+            let (named, day) = speaking.parts(part, place.1);
+            total += self.date * day + if named { self.named } else { 0.0 };
+        }
+        Hit { place, cosine, words: scaled.words, base, total }
     }
-    Hit { place, cosine, words: scaled.words, base, total }
 }
 
 /// Cosines of rows by each model, with their ranges.
@@ -189,6 +222,8 @@ struct Dense {
     cosines: Vec<Vec<f32>>,
     ranges: Vec<(f32, f32)>,
     shares: [f32; MOST_MODELS],
+    /// Those of the least cosines, by each model.
+    least: Vec<Place>,
 }
 
 impl Dense {
@@ -200,7 +235,7 @@ impl Dense {
         far: &[Place],
     ) -> Result<Self> {
         let share = if pass.asked.vectors.len() > 1 { pass.asked.second_share } else { 0.0 };
-        let mut dense = Self { cosines: Vec::new(), ranges: Vec::new(), shares: [0.0; MOST_MODELS] };
+        let mut dense = Self { cosines: Vec::new(), ranges: Vec::new(), shares: [0.0; MOST_MODELS], least: Vec::new() };
         for direction in directions {
             let cosines = gathered.cosines(direction.slot, &direction.vector, places)?;
             let others = gathered.cosines(direction.slot, &direction.vector, far)?;
@@ -209,6 +244,10 @@ impl Dense {
             if let Some(slot) = dense.shares.get_mut(dense.cosines.len()) {
                 *slot = if direction.slot == 0 { 1.0 - share } else { share };
             }
+            let mut far: Vec<(f32, Place)> =
+                others.into_iter().zip(far.iter().copied()).filter(|(cosine, _)| cosine.is_finite()).collect();
+            far.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            dense.least.extend(far.into_iter().take(LEAST).map(|(_, place)| place));
             dense.cosines.push(cosines);
             dense.ranges.push(range);
         }

@@ -2,19 +2,23 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::super::admitted::Totals;
 use super::super::columns::Conversation;
 use super::super::gather::Gathered;
 use super::FirstPass;
 use super::hits::{Hit, Hits};
 use super::nearest::Place;
+use super::spread::spread;
+use super::words::Words;
+use crate::rank::scene::Spread;
 use crate::rank::thread::Thread;
 
 /// How many hits are kept by the estimate of their relevance.
-const KEPT: usize = 1_500;
+const KEPT: usize = 600;
 /// Each with the sitting that it stands in: of a long one the turns that are so near to it.
 const SITTING: usize = 32;
 /// The best first, until so many memories are kept; the rest with as many turns beside them as `neighbours` looks at.
-const MOST: usize = 12_000;
+const MOST: usize = 9_000;
 const BESIDE: usize = 2;
 
 /// What is kept of S, in its order.
@@ -25,9 +29,10 @@ pub(super) struct Rows {
     /// Of each row, as [`super::Chosen`] has it.
     pub runs: Vec<u32>,
     pub sittings: Vec<u32>,
+    pub spread: Spread,
 }
 
-pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
+pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &Words, totals: Totals) -> Rows {
     let mut partitions: BTreeMap<usize, OfPartition> = BTreeMap::new();
     let mut len = 0;
     for ((part, row), reach) in chosen(pass, hits) {
@@ -39,7 +44,8 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits) -> Rows {
         of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
         len += of.kept.any.len() - before;
     }
-    let (mut rows, mut numbers, mut seats) = (Rows::default(), 0, 0);
+    let mut rows = Rows { spread: spread(&partitions, words, totals), ..Rows::default() };
+    let (mut numbers, mut seats) = (0, 0);
     for (first, OfPartition { own, conversation, mut kept }) in partitions {
         kept.add_cited(&conversation);
         kept.number(conversation.thread(), &mut numbers);
@@ -68,7 +74,7 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         (|hit| hit.cosine, most / 4),
         (|hit| hit.words, most / 4),
     ];
-    let mut order: Vec<&Hit> = hits.hits.iter().collect();
+    let mut order: Vec<&Hit> = hits.found.iter().collect();
     for (of, most) in by {
         let best = |a: &&Hit, b: &&Hit| of(b).total_cmp(&of(a)).then(b.place.cmp(&a.place));
         if most < order.len() {
@@ -79,14 +85,15 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
         best_of.sort_unstable_by(best);
         chosen.extend(best_of.iter().map(|hit| (hit.place, SITTING)));
     }
-    chosen.extend(hits.far.iter().map(|place| (*place, 0)));
+    chosen.extend(hits.rest.iter().map(|place| (*place, SITTING)));
+    chosen.extend(hits.far.iter().map(|place| (*place, 1)));
     chosen
 }
 
 /// One partition of S, and what is kept of it.
-struct OfPartition {
-    own: Gathered,
-    conversation: Arc<Conversation>,
+pub(super) struct OfPartition {
+    pub own: Gathered,
+    pub conversation: Arc<Conversation>,
     kept: Kept,
 }
 

@@ -6,6 +6,7 @@
 mod hits;
 mod keep;
 mod nearest;
+mod spread;
 mod words;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use crate::partition::Entry;
 use crate::rank::query::Query;
 use crate::rank::weights::Weights;
 use crate::store::Seq;
+use crate::vector::hamming;
 use crate::vector::quantise::Quantised;
 use crate::vector::scan::{Rows, signs};
 use hits::Hits;
@@ -32,8 +34,12 @@ pub const RANKED_WHOLE: usize = 50_000;
 const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
 const BEST_BY_WORDS: usize = 2_000;
-/// The rows with the largest distance of all, of which the least cosine is about that of S.
-const FARTHEST: usize = 16;
+/// The rows with the largest distance of all, among which that of the least cosine is looked for.
+const FARTHEST: usize = 3_000;
+/// So many of them are kept, of the least cosine.
+const LEAST: usize = 4;
+/// Where not all of S may be recalled, so many of the best of the rest are kept: how much a score is worth is told by the best of S.
+const BEST_OF_REST: usize = 200;
 
 /// What a first pass goes by.
 pub(super) struct FirstPass<'a> {
@@ -78,31 +84,12 @@ struct Found {
     far: Vec<Place>,
     /// Rows that the query's dates or names speak for, the nearest of them.
     spoken_for: Vec<Place>,
+    /// The nearest of those that may not be recalled.
+    rest: Vec<Place>,
 }
 
 /// So many parts ahead memory is asked for.
 const SOON: usize = 3;
-
-/// Distances that are looked at together.
-const BLOCK: usize = 16;
-
-/// Takes the near ones of a part; returns the largest distance.
-fn take(near: &mut Nearest, distances: &[u32], owners: &[u32], number: u32, eligible: &hits::Eligible) -> u32 {
-    let mut farthest = 0;
-    for (block, owners) in distances.chunks(BLOCK).zip(owners.chunks(BLOCK)) {
-        let (least, most) = block.iter().fold((u32::MAX, 0), |(least, most), x| (least.min(*x), most.max(*x)));
-        farthest = farthest.max(most);
-        if least >= near.bound() {
-            continue;
-        }
-        for (distance, row) in block.iter().zip(owners) {
-            if *distance < near.bound() && eligible.admits(*row) {
-                near.push(*distance, (number, *row));
-            }
-        }
-    }
-    farthest
-}
 
 impl FirstPass<'_> {
     /// What is kept of a scope; `None` where nothing tells its memories apart, or too much of it would be kept.
@@ -120,8 +107,8 @@ impl FirstPass<'_> {
         let found = self.nearest(gathered, &directions, &spoken)?;
         let scale = totals.doc_len as f32 / totals.memories.max(1) as f32;
         let hits = Hits::of(self, gathered, &directions, found, &words, scale, &spoken)?;
-        let keep::Rows { by_part, runs, sittings } = keep::kept(self, gathered, &hits);
-        let chosen = Chosen { totals, df: words.df(), names_several: spoken.names_several, runs, sittings };
+        let keep::Rows { by_part, runs, sittings, spread } = keep::kept(self, gathered, &hits, &words, totals);
+        let chosen = Chosen { totals, df: words.df(), spread, names_several: spoken.names_several, runs, sittings };
         Ok(Some(gathered.keep(by_part, chosen)))
     }
 
@@ -139,27 +126,43 @@ impl FirstPass<'_> {
 
     /// One scan of the signs.
     fn nearest(&self, gathered: &Gathered, directions: &[Direction], spoken: &hits::SpokenFor) -> Result<Found> {
-        let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new() };
-        let mut distances = Vec::new();
+        let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new(), rest: Vec::new() };
+        let (mut distances, mut nearer) = (Vec::new(), Vec::new());
         for direction in directions {
             let longest = direction.vector.codes.len();
             let mut near = Nearest::new(self.most(NEAREST), longest);
             let mut spoken_for = Nearest::new(self.most(NEAREST) / 2, longest);
             let mut far = Nearest::new(FARTHEST, longest);
+            let mut rest = Nearest::new(BEST_OF_REST, longest);
             for (number, part) in (0_u32..).zip(gathered.parts()) {
-                gathered.prefetch(number as usize + 2 * SOON);
+                gathered.prefetch_rows(number as usize + 2 * SOON, direction.slot);
                 let soon = gathered.parts().get(number as usize + SOON);
                 soon.and_then(|soon| soon.segment.rows(direction.slot)).into_iter().for_each(Rows::prefetch_signs);
                 let Some(rows) = part.segment.rows(direction.slot) else { continue };
                 rows.distances_into(&direction.signs, &mut distances)?;
                 let speaking = spoken.of_part(number);
                 let eligible = hits::Eligible::of(part, &self.wanted);
-                let farthest = take(&mut near, &distances, rows.owners(), number, &eligible);
-                let from_far = (longest as u32).saturating_sub(farthest);
-                if from_far < far.bound() {
-                    let at = distances.iter().position(|distance| *distance == farthest);
-                    let row = at.and_then(|at| rows.owners().get(at)).copied();
-                    row.filter(|row| part.holds(*row)).into_iter().for_each(|row| far.push(from_far, (number, row)));
+                nearer.clear();
+                let farthest = hamming::nearer(&distances, near.bound(), &mut nearer);
+                for at in &nearer {
+                    let found = (distances.get(*at as usize), rows.owners().get(*at as usize));
+                    let (Some(distance), Some(row)) = found else { continue };
+                    if *distance >= near.bound() {
+                        continue;
+                    }
+                    if eligible.admits(*row) {
+                        near.push(*distance, (number, *row));
+                    } else if *distance < rest.bound() && part.holds(*row) {
+                        rest.push(*distance, (number, *row));
+                    }
+                }
+                let from_far = |distance: u32| (longest as u32).saturating_sub(distance);
+                if from_far(farthest) < far.bound() {
+                    for (distance, row) in distances.iter().zip(rows.owners()) {
+                        if from_far(*distance) < far.bound() && part.holds(*row) {
+                            far.push(from_far(*distance), (number, *row));
+                        }
+                    }
                 }
                 let Some(speaking) = speaking else { continue };
                 for (distance, row) in distances.iter().zip(rows.owners()) {
@@ -171,6 +174,7 @@ impl FirstPass<'_> {
             }
             found.near.extend(near.places());
             found.far.extend(far.places());
+            found.rest.extend(rest.places());
             found.spoken_for.extend(spoken_for.places());
         }
         if directions.is_empty() {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use super::super::gather::{Gathered, Part};
 use super::hits::Eligible;
 use super::nearest::{Largest, Place};
-use super::{BEST_BY_WORDS, FirstPass, SOON};
+use super::{BEST_BY_WORDS, BEST_OF_REST, FirstPass, SOON};
 use crate::lexical::Posting;
 use crate::lexical::bm25::{B, K1, idf};
 use crate::vector::hamming::prefetch;
@@ -27,12 +27,15 @@ struct Term {
 }
 
 /// What BM25 says of rows.
+#[derive(Default)]
 pub(super) struct ByWords {
     pub best: Vec<(Place, f32)>,
     /// Of the rows that were asked about, in their order.
     pub scores: Vec<f32>,
     /// The largest of all.
     pub largest: f32,
+    /// The best of those that may not be recalled.
+    pub rest: Vec<Place>,
 }
 
 impl<'g> Words<'g> {
@@ -41,7 +44,7 @@ impl<'g> Words<'g> {
             terms.iter().map(|(hash, query_count)| Term { hash: *hash, query_count: *query_count, df: 0 }).collect();
         let mut lists = Vec::with_capacity(terms.len() * gathered.parts().len());
         for (number, part) in gathered.parts().iter().enumerate() {
-            gathered.prefetch(number + SOON);
+            gathered.prefetch_postings(number + SOON);
             for term in &mut terms {
                 let list = part.segment.postings().get(term.hash);
                 term.df += if part.is_whole() {
@@ -58,6 +61,12 @@ impl<'g> Words<'g> {
     /// No memory of S holds any of them.
     pub fn is_empty(&self) -> bool {
         self.terms.iter().all(|term| term.df == 0)
+    }
+
+    /// Where each term occurs in a part.
+    pub fn of_part(&self, part: usize) -> &[&'g [Posting]] {
+        let first = part * self.terms.len();
+        self.lists.get(first..first + self.terms.len()).unwrap_or_default()
     }
 
     /// In how many memories of S each term occurs.
@@ -88,18 +97,17 @@ impl<'g> Words<'g> {
         let memories = gathered.memories();
         let weights = self.weights(memories);
         let mut best = Largest::above(0.0, pass.most(BEST_BY_WORDS));
-        let mut found = ByWords { best: Vec::new(), scores: Vec::with_capacity(asked.len()), largest: 0.0 };
+        let mut found = ByWords { scores: Vec::with_capacity(asked.len()), ..ByWords::default() };
+        let mut others = Largest::above(0.0, BEST_OF_REST);
         let (mut sums, mut asked) = (Vec::new(), asked);
         let per_row = if avg_len > 0.0 { K1 * B / avg_len } else { 0.0 };
         let per_row_without = if avg_len > 0.0 { K1 * (1.0 - B) } else { K1 };
         for (number, part) in (0_u32..).zip(gathered.parts()) {
             let (own, rest) = asked.split_at(asked.partition_point(|(of, _)| *of == number));
             asked = rest;
-            let first = number as usize * self.terms.len();
-            let lists = self.lists.get(first..first + self.terms.len()).unwrap_or_default();
-            gathered.prefetch(number as usize + SOON);
-            let soon = self.lists.iter().skip(first + SOON * self.terms.len()).take(self.terms.len());
-            soon.for_each(|list| prefetch(list.as_ptr()));
+            let lists = self.of_part(number as usize);
+            gathered.prefetch_postings(number as usize + SOON);
+            self.of_part(number as usize + SOON).iter().for_each(|list| prefetch(list.as_ptr()));
             if lists.iter().zip(&weights).all(|(list, weight)| list.is_empty() || *weight <= 0.0) {
                 found.scores.extend(own.iter().map(|_| 0.0));
                 continue;
@@ -116,9 +124,10 @@ impl<'g> Words<'g> {
                 }
             }
             found.scores.extend(own.iter().map(|(_, row)| sums.get(*row as usize).copied().unwrap_or(0.0)));
-            take(&mut best, &mut found.largest, &sums, number, part, &Eligible::of(part, &pass.wanted));
+            take(&mut best, &mut others, &mut found.largest, &sums, number, part, &Eligible::of(part, &pass.wanted));
         }
         found.best = best.scored();
+        found.rest = others.scored().into_iter().map(|(place, _)| place).collect();
         found
     }
 }
@@ -126,10 +135,20 @@ impl<'g> Words<'g> {
 /// Rows of a part that are looked at together.
 const BLOCK: usize = 16;
 
-fn take(best: &mut Largest, largest: &mut f32, sums: &[f32], number: u32, part: &Part, eligible: &Eligible) {
+fn take(
+    best: &mut Largest,
+    rest: &mut Largest,
+    largest: &mut f32,
+    sums: &[f32],
+    number: u32,
+    part: &Part,
+    eligible: &Eligible,
+) {
     for (block, first) in sums.chunks(BLOCK).zip((0_u32..).step_by(BLOCK)) {
         let most = block.iter().fold(0.0_f32, |most, sum| if *sum > most { *sum } else { most });
-        if most <= best.least() && most <= *largest {
+        // What is not among the best is of use only where it is not wanted.
+        let least = if eligible.admits_all() { best.least() } else { best.least().min(rest.least()) };
+        if most <= least && most <= *largest {
             continue;
         }
         for (row, sum) in (first..).zip(block) {
@@ -138,6 +157,8 @@ fn take(best: &mut Largest, largest: &mut f32, sums: &[f32], number: u32, part: 
             }
             if *sum > best.least() && eligible.admits(row) {
                 best.push(*sum, (number, row));
+            } else if *sum > rest.least() && !eligible.admits(row) && part.holds(row) {
+                rest.push(*sum, (number, row));
             }
         }
     }

@@ -43,19 +43,18 @@ fn sitting_scores(scene: &Scene) -> Vec<f32> {
             *length += *len as f32;
         }
     }
-    let avg_len = lengths.iter().sum::<f32>() / sittings.max(1) as f32;
-    // Of what a first pass left out, as many as of what it kept.
-    let all = sittings * scene.memories() / scene.len().max(1);
+    let own_len = lengths.iter().sum::<f32>() / sittings.max(1) as f32;
+    let (all, avg_len) = scene.spread.map_or((sittings, own_len), |spread| (spread.sittings, spread.sitting_len));
     let (mut scores, mut tf) = (vec![0.0_f32; sittings], vec![0.0_f32; sittings]);
-    for (term, postings) in scene.matches.iter() {
+    for (at, (term, postings)) in scene.matches.iter().enumerate() {
         for posting in postings {
             let sitting = scene.thread.sitting().get(posting.row as usize);
             if let Some(tf) = sitting.and_then(|sitting| tf.get_mut(*sitting as usize)) {
                 *tf += posting.tf as f32;
             }
         }
-        let df = tf.iter().filter(|tf| **tf > 0.0).count();
-        let df = scene.scaled(df, postings.len(), term.df);
+        let known = scene.spread.and_then(|spread| spread.sittings_with.get(at));
+        let df = known.map_or_else(|| tf.iter().filter(|tf| **tf > 0.0).count(), |df| *df as usize);
         let idf = bm25::idf(all, df) * term.query_count as f32;
         for ((score, tf), len) in scores.iter_mut().zip(&mut tf).zip(&lengths) {
             *score += bm25::term_weight(std::mem::take(tf), *len, avg_len, idf);

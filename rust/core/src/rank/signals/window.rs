@@ -47,9 +47,10 @@ impl Signal for Window {
         }
         let shares = scene.shares;
         let (mut sums, mut said) = (vec![0.0_f32; scene.len()], Said::of(scene.len()));
-        for ((term, postings), near) in scene.matches.iter().zip(scene.matches.near()) {
+        for (at, ((term, postings), near)) in scene.matches.iter().zip(scene.matches.near()).enumerate() {
             said.add(shares, postings.iter().map(|posting| (posting.row, posting.tf as f32)));
-            let df = scene.scaled(said.rows.len(), postings.len(), term.df);
+            let known = scene.spread.and_then(|spread| spread.windows.get(at));
+            let df = known.map_or(said.rows.len(), |df| *df as usize);
             let idf = idf(scene.memories(), df) * term.query_count as f32;
             said.add(shares, near.iter().map(|near| (near.row, near.weight)));
             said.drain(|row, tf| {
@@ -106,12 +107,15 @@ pub struct Shares {
     near: Vec<[(u32, f32); 4]>,
     /// BM25's measure of each row's window by the mean.
     norms: Vec<f32>,
+    /// Indexed terms of all windows.
+    len: f32,
 }
 
 impl Shares {
-    /// By the thread of a scope, its memories' tokens and their indexed terms.
+    /// By the thread of a scope, its memories' tokens and their indexed terms; `mean` is that of its windows, where not all of them are
+    /// here.
     #[must_use]
-    pub fn of(thread: &Thread, tokens: &[u32], doc_len: &[u32]) -> Self {
+    pub fn of(thread: &Thread, tokens: &[u32], doc_len: &[u32], mean: Option<f32>) -> Self {
         let short: Vec<f32> = tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
         let mut lengths: Vec<f32> = doc_len.iter().map(|len| *len as f32).collect();
         let (mut to_next, mut to_after) = (vec![0.0; short.len()], vec![0.0; short.len()]);
@@ -141,13 +145,20 @@ impl Shares {
             ]
         });
         let near = near.collect();
-        let avg_len = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
+        let len = lengths.iter().sum::<f32>();
+        let avg_len = mean.unwrap_or(len / lengths.len().max(1) as f32);
         let norms = lengths.into_iter().map(|len| length_norm(len, avg_len)).collect();
-        Self { near, norms }
+        Self { near, norms, len }
+    }
+
+    /// Indexed terms of all windows.
+    #[must_use]
+    pub fn total_len(&self) -> f32 {
+        self.len
     }
 
     /// Visits the rows in whose windows this one stands, each with the share of it that it takes.
-    fn around(&self, row: u32, mut visit: impl FnMut(u32, f32)) {
+    pub fn around(&self, row: u32, mut visit: impl FnMut(u32, f32)) {
         visit(row, 1.0);
         for (other, share) in self.near.get(row as usize).into_iter().flatten() {
             if *share > 0.0 {
