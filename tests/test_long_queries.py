@@ -61,6 +61,17 @@ def test_twice_the_length_takes_less_than_thrice_the_time(static, call, make):
     pytest.fail(f"{short:.3f} s, and {long:.3f} s for twice as much")
 
 
+@pytest.mark.parametrize("shape", ["du ", "a Sie ", "du mir "])
+def test_so_it_does_where_a_verb_may_stand_anywhere_behind_its_subject(shape):
+    with Collection("german", embedder=HashEmbedder(8), language="german") as db:
+        db.remember("du Sie", session="s")
+        for _ in range(4):
+            short, long = (seconds(db.recall, shape * (size // 6), session="s") for size in (60_000, 120_000))
+            if long < 3 * short + 0.01:
+                return
+    pytest.fail(f"{short:.3f} s, and {long:.3f} s for twice as much")
+
+
 @pytest.mark.parametrize("query", [ASKED + "\n" + FILLER, FILLER + ASKED], ids=["in front", "behind"])
 @pytest.mark.parametrize("call", ["recall", "context"])
 def test_what_is_asked_before_or_behind_a_long_text_is_found_by_its_meaning(static, query, call):
