@@ -236,3 +236,34 @@ def test_a_folder_that_is_removed_is_an_error_and_takes_no_writes(tmp_path, embe
             assert new.count() == 0
             new.remember("after", session="s")
             assert [turn.text for turn in db.turns("s")] == ["after"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_an_erasure_on_a_full_disk_is_pending_and_the_next_call_with_room_completes_it(start, tmp_path):
+    """Nobody reads; the log cannot be copied into the file, so the text stays in the log, and `stats` says so."""
+    child = start("""
+import resource
+with opened() as db:
+    db.remember_many([{"text": f"kept {i} " + "x" * 1_000, "session": "s"} for i in range(300)])
+db = opened()
+db.remember("TheSecretText", session="s", id="secret")
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, most))
+tell(db.forget(ids=["secret"]), db.get_one("secret"), db.stats()["erasure_pending"])
+wait()
+tell(db.count(), db.stats()["erasure_pending"])
+wait()
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+tell(db.count(), db.stats()["erasure_pending"])
+wait()
+""")
+
+    def holds_secret():
+        return any(b"TheSecretText" in path.read_bytes() for path in tmp_path.glob("test.db*"))
+
+    for said, is_left in (("1 None True", True), ("300 True", True), ("300 False", False)):
+        assert (child.stdout.readline().strip(), holds_secret()) == (said, is_left)
+        child.stdin.write("\n")
+        child.stdin.flush()
+    child.communicate()
+    assert child.returncode == 0

@@ -22,12 +22,20 @@ memory.checkpoint()
 
 
 KILLED_EXPORT = """
-import os, sys
+import os, pathlib, sys
 from retentive import Collection, HashEmbedder
 
 db = Collection("killed", embedder=HashEmbedder(8))
 db.remember_many([{"text": f"a secret of old {n} " + "x" * 2_000} for n in range(1_100)])
-db.export(sys.argv[1], progress=lambda *told: os.kill(os.getpid(), 9))
+
+
+def progress(*told):
+    while not any(part.stat().st_size for part in pathlib.Path(sys.argv[1]).parent.glob("*.part")):
+        pass  # it goes on writing meanwhile
+    os.kill(os.getpid(), 9)
+
+
+db.export(sys.argv[1], progress=progress)
 """
 
 

@@ -226,7 +226,7 @@ class Collection(Conversation, Maintenance, Moving, CollectionTwins):
         """Search documents and live memories alike: no thread, no recency, no feedback.
 
         Args:
-            query: a text; None searches by `vector`, or by `filter` alone, newest first.
+            query: a text, a long one as in `recall`; None searches by `vector`, or by `filter` alone, newest first.
             limit: how many at most; None for as many as fit the budget.
             mode: `hybrid` (scores of 0 to 1), `dense` (the cosine, of two models the first one's) or `lexical` (BM25;
                 also called `sparse`).

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from retentive import _clock, _lines, _reading, _times, _validate
+from retentive._embedding import looked_for, query_terms
 from retentive._recall import RecallOptions, decided, embedded, recall_request
 from retentive._results import Dropped, Result
 from retentive.embedders import StaticEmbedder
@@ -128,7 +129,7 @@ def context(
 
     def pack(embedding: Embedding) -> Steps[ContextBlock]:
         recall = yield from embedded(checked, embedding)
-        excerpts = _excerpts(embedding, excerpt, recall)
+        excerpts = yield from _excerpts(embedding, excerpt, recall)
         request: ContextRequest = {"recall": recall, "recent_session": session, "recent_turns": recent}
         parts = engine.core.context(request)
         parts = parts.with_ranked((yield from decided(parts.ranked, query, embedding)))
@@ -181,7 +182,7 @@ def _packed(
     )
 
 
-def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> Excerpts | None:
+def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> Steps[Excerpts | None]:
     """Return how to excerpt.
 
     Sentences are compared by the static model whatever the collection's embedder: its vectors take microseconds, and
@@ -191,10 +192,8 @@ def _excerpts(embedding: Embedding, excerpt: object, recall: RecallRequest) -> E
         return None
     length = None if _validate.is_auto(excerpt) else _validate.integer("excerpt", excerpt, at_least=1)
     terms = zip(embedding.models, recall["query_terms"], strict=False)  # none in lexical mode
-    known = (terms for model, terms in terms if isinstance(model, StaticEmbedder))
-    return {
-        "length": length,
-        "query": recall["query"],
-        "query_terms": next(known, None),
-        "model": None if recall["mode"] == "lexical" else StaticEmbedder(),
-    }
+    known = next((terms for model, terms in terms if isinstance(model, StaticEmbedder)), None)
+    model = None if recall["mode"] == "lexical" else StaticEmbedder()
+    if model is not None and known is None and len(looked_for(model, recall["query"])) > 1:
+        known = yield from query_terms(model, recall["query"])  # else the core asks, once a sentence is compared
+    return {"length": length, "query": recall["query"], "query_terms": known, "model": model}

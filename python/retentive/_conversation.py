@@ -202,7 +202,8 @@ class Conversation(ConversationTwins):
         """Return what matters now for a query: relevance, blended with recency and feedback.
 
         Args:
-            query: a question or a message.
+            query: a question or a message, up to 4 MiB. All of its words are looked for; its meaning is that of its
+                first and its last sentence where it is longer than the embedder's window (default: 1,024 tokens).
             session: one session; None for every session of the user, or of what has no user.
             limit: how many at most; None for as many as fit the budget.
             token_budget: how many tokens at most; the first result always ships.
@@ -264,7 +265,7 @@ class Conversation(ConversationTwins):
         """Return a block for a prompt: pinned facts, the last turns, and what is recalled, within a budget.
 
         Args:
-            query: the message that is to be answered.
+            query: the message that is to be answered; a long one as in `recall`.
             session: where the last turns come from; None for no turns.
             token_budget: how many tokens the block has at most; only pinned facts may exceed it.
             recent_turns: how many of the last turns at most; they take half of what pinned facts leave, and

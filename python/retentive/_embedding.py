@@ -133,10 +133,13 @@ class Embedding:
             self._queries = dict([*kept, (text, vectors)])
 
     def query_terms(self, text: str) -> Steps[list[QueryTerms | None]]:
-        """Return each token's vector and its characters, None for a model that does not tell them."""
+        """Return each token's vector and its characters, None for a model that does not tell them.
+
+        Of a query longer than the window only those of its first and its last sentence, as `query`.
+        """
         terms: list[QueryTerms | None] = []
         for model in self.models:
-            terms.append((yield from checked_query_terms(model, text)))  # noqa: PERF401 - no `yield` in those
+            terms.append((yield from query_terms(model, text)))  # noqa: PERF401 - no `yield` in those
         return terms
 
     def late_interaction(self, query: str, texts: Sequence[str]) -> Steps[list[float]]:
@@ -279,16 +282,37 @@ def _documents(model: Embedder, texts: Sequence[str]) -> Steps[list[Parts]]:
     return [rows[start:end] for start, end in pairwise(starts)]
 
 
-def _query(model: Embedder, text: str) -> Steps[Vector]:
+def query_terms(model: Embedder, text: str) -> Steps[QueryTerms | None]:
+    """Return what `Embedding.query_terms` does, of one model."""
+    parts = looked_for(model, text)
+    if len(parts) == 1:
+        return (yield from checked_query_terms(model, text))
+    import numpy as np
+
+    each: list[QueryTerms] = []
+    for start, end in dict.fromkeys(parts):
+        found = yield from checked_query_terms(model, text[start:end])
+        if found is None:
+            return None
+        each.append((found[0], [(start + first, start + last) for first, last in found[1]]))
+    return np.concatenate([vectors for vectors, _ in each]), [span for _, spans in each for span in spans]
+
+
+def looked_for(model: Embedder, text: str) -> list[tuple[int, int]]:
+    """Return the characters of a query that its vector stands for: all, or those of its first and its last sentence."""
     cuts_itself = getattr(model, "embed_parts", None) is not None
-    parts = [text] if cuts_itself else _parts.ends(text, _whole(model, "window"))
+    return [(0, len(text))] if cuts_itself else _parts.ends(text, _whole(model, "window"))
+
+
+def _query(model: Embedder, text: str) -> Steps[Vector]:
+    parts = looked_for(model, text)
     if len(parts) == 1:
         return (yield from checked_query(model, text))
     import numpy as np
 
     each: list[Vector] = []
-    for part in parts:
-        each.append((yield from checked_query(model, part)))  # noqa: PERF401 - no `yield` in those
+    for start, end in parts:
+        each.append((yield from checked_query(model, text[start:end])))
     rows = np.stack(each)
     mean = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0, dtype=np.float32)
     vector: Vector = mean if mean.any() else rows[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from retentive.embedders._callable import checked_dimension
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _WORD = re.compile(r"\w+")
+_BLOCK = 4_096  # words whose signs are added up at once: 8 MB at 256 dimensions
 
 
 class HashEmbedder:
@@ -50,20 +52,25 @@ class HashEmbedder:
         import numpy as np
 
         total = np.zeros(self.dimension, np.int64)
-        for word in _WORD.findall(text.casefold()):
-            total += self._signs(word)
+        counts = Counter(_WORD.findall(text.casefold()))
+        words = list(counts)
+        for start in range(0, len(words), _BLOCK):
+            block = words[start : start + _BLOCK]
+            times = np.array([counts[word] for word in block], np.int64)
+            total += np.einsum("w,wd->d", times, self._signs(block))
         if not total.any():  # no words, or words that cancel out
-            total = self._signs(text)
+            total += self._signs([text])[0]
         # Whole numbers up to here and one correctly rounded division after: no machine rounds differently.
         unit: npt.NDArray[np.float32] = (total / np.sqrt(np.float64((total * total).sum()))).astype(np.float32)
         return unit
 
-    def _signs(self, text: str) -> npt.NDArray[np.int64]:
+    def _signs(self, texts: list[str]) -> npt.NDArray[np.int64]:
         import numpy as np
 
-        digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest((self.dimension + 7) // 8)
-        bits = np.unpackbits(np.frombuffer(digest, np.uint8), count=self.dimension)
-        return bits.astype(np.int64) * 2 - 1
+        size = (self.dimension + 7) // 8
+        digests = [hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(size) for text in texts]
+        rows = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, size)
+        return np.unpackbits(rows, axis=1, count=self.dimension).astype(np.int64) * 2 - 1
 
     def __repr__(self) -> str:
         return f"HashEmbedder({self.dimension})"

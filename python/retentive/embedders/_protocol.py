@@ -38,7 +38,8 @@ class Embedder(Protocol):
       embedder that knows itself where to cut: called instead of `embed_documents` for what is stored, while
       `embed_query` gets a query of any length.
     - `query_terms(text: str) -> (float32[t, d], [(start, end), ...])`, each token's vector and the characters it
-      covers, where the query vector is to be weighted by the statistics of what is searched.
+      covers, where the query vector is to be weighted by the statistics of what is searched. Of a query longer than
+      the window it is asked for the first and for the last sentence, each alone.
     """
 
     @property

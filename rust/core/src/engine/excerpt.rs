@@ -14,7 +14,8 @@ impl Engine {
     #[must_use]
     pub fn overlaps(&self, terms: &TermStatistics, sentences: &[&str]) -> Vec<f32> {
         let idf = terms.idf();
-        sentences.iter().map(|sentence| overlap(&idf, &self.analyzer.terms(sentence))).collect()
+        let total = idf.iter().map(|(_, idf)| idf).sum();
+        sentences.iter().map(|sentence| overlap(&idf, total, &self.analyzer.terms(sentence))).collect()
     }
 
     /// Whether each of these sentences holds what the query asks for.

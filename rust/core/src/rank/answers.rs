@@ -12,12 +12,15 @@ const CUE: f32 = 0.15;
 /// Counts as the cosine of a sentence that was not compared.
 const UNLIKE: f32 = -1.0;
 
-/// The share of the query's idf that a sentence of these terms holds, 0 to 1; 0 for a query without terms.
+/// The share of the query's idf that a sentence of these terms holds, 0 to 1; 0 for a query without terms. `total` is the sum of `idf`,
+/// which is by rising hash.
 #[must_use]
-pub fn overlap(idf: &[(u64, f32)], terms: &[Term]) -> f32 {
-    let total: f32 = idf.iter().map(|(_, idf)| idf).sum();
-    let held: f32 =
-        idf.iter().filter(|(hash, _)| terms.iter().any(|term| term.hash == *hash)).map(|(_, idf)| idf).sum();
+pub fn overlap(idf: &[(u64, f32)], total: f32, terms: &[Term]) -> f32 {
+    let place = |term: &Term| idf.binary_search_by_key(&term.hash, |(hash, _)| *hash).ok();
+    let mut found: Vec<usize> = terms.iter().filter_map(place).collect();
+    found.sort_unstable();
+    found.dedup();
+    let held: f32 = found.iter().filter_map(|at| idf.get(*at)).map(|(_, idf)| idf).sum();
     if total > 0.0 { held / total } else { 0.0 }
 }
 
@@ -72,9 +75,9 @@ mod tests {
     fn overlap_is_the_share_of_idf_held() {
         let idf = [(1, 3.0), (2, 1.0)];
         for (held, share) in [(&[][..], 0.0), (&[1, 1, 9], 0.75), (&[2], 0.25), (&[2, 1], 1.0)] {
-            assert!((overlap(&idf, &terms(held)) - share).abs() < 1e-6);
+            assert!((overlap(&idf, 4.0, &terms(held)) - share).abs() < 1e-6);
         }
-        assert!(overlap(&[], &terms(&[1])).abs() < 1e-6);
+        assert!(overlap(&[], 0.0, &terms(&[1])).abs() < 1e-6);
     }
 
     #[test]

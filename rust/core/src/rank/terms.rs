@@ -42,7 +42,7 @@ pub struct TermMatches {
 pub struct TermStatistics {
     /// Memories in the scope.
     pub memories: u32,
-    /// Each distinct term with the number of memories that hold it.
+    /// Each distinct term with the number of memories that hold it, by rising hash.
     pub terms: Vec<(u64, u32)>,
 }
 
@@ -50,7 +50,8 @@ impl TermStatistics {
     /// Memories that hold the term; 0 for one that the query does not have.
     #[must_use]
     pub fn df(&self, hash: u64) -> u32 {
-        self.terms.iter().find(|(term, _)| *term == hash).map_or(0, |(_, df)| *df)
+        let found = self.terms.binary_search_by_key(&hash, |(term, _)| *term).ok();
+        found.and_then(|at| self.terms.get(at)).map_or(0, |(_, df)| *df)
     }
 
     /// Each distinct term with its idf.
@@ -73,7 +74,7 @@ impl TermMatches {
         Self { memories, rows, ..Self::default() }
     }
 
-    /// Adds a distinct term with its occurrences in S (none for a term S has never seen); df is their number.
+    /// Adds the next distinct term, by rising hash, with its occurrences in S (none for a term S has never seen); df is their number.
     pub fn push(&mut self, hash: u64, query_count: u32, postings: impl IntoIterator<Item = Posting>) {
         self.push_known(hash, query_count, None, postings);
     }
@@ -86,6 +87,7 @@ impl TermMatches {
         df: Option<u32>,
         postings: impl IntoIterator<Item = Posting>,
     ) {
+        debug_assert!(self.terms.last().is_none_or(|last| last.hash < hash), "terms come by rising hash");
         let start = self.postings.len();
         self.postings.extend(postings);
         let df = df.unwrap_or((self.postings.len() - start) as u32);
@@ -158,7 +160,8 @@ impl TermMatches {
     /// Memories of S that hold the term; 0 for one that the query does not have.
     #[must_use]
     pub fn df(&self, hash: u64) -> u32 {
-        self.terms.iter().find(|term| term.hash == hash).map_or(0, |term| term.df)
+        let found = self.terms.binary_search_by_key(&hash, |term| term.hash).ok();
+        found.and_then(|at| self.terms.get(at)).map_or(0, |term| term.df)
     }
 
     /// BM25 of each memory of S, summed over the query's terms; a term said twice counts twice.

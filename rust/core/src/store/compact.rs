@@ -40,7 +40,7 @@ impl Shared {
         self.writable()?;
         self.connect_writer(&mut writer)?;
         if let Err(error) = self.expect_same_file(&writer) {
-            if !self.is_in_memory() {
+            if matches!(error, Error::Busy { .. }) && !self.is_in_memory() {
                 writer.conn = None; // the next attempt opens what is there now
             }
             return Err(error);

@@ -56,6 +56,16 @@ pub(super) fn lost_log(path: &Path) -> Error {
     )
 }
 
+/// Of a file that another one has taken the place of, while the log of the first stayed.
+pub(super) fn replaced(path: &Path) -> Error {
+    store(
+        path,
+        "another file was put in its place while it is open, and the log of the earlier one (the -wal and -shm files) is still beside \
+         it: together they would be read as a mixture of both. Nothing was read or stored. Close the collection in every process, \
+         delete what is left of -wal and -shm then, and open it again: it is as the new file has it",
+    )
+}
+
 pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::Error as Sql;
     match error {

@@ -38,7 +38,7 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
         // Racing openers of a new file get BUSY whatever the timeout, so the whole of it is tried again.
         Patience::new(options.busy_timeout, interrupt).retry(&path, || {
             let _run = reads.enter(Length::Short, interrupt)?;
-            open_file(&path, &options)
+            reads.connecting(|| open_file(&path, &options))
         })?
     };
     expect_language(&conn, &path, &options.language)?;

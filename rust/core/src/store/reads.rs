@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::identity::Standing;
 use super::patience::Interrupt;
+use super::sqlite::Conn;
 use crate::error::{Error, Result};
 use crate::gate;
 
@@ -63,6 +65,8 @@ struct State {
     /// Somebody copies or empties the log: one at a time, or SQLite turns the second one away.
     scrubbing: bool,
     passed: Option<Instant>,
+    /// What the last connection was opened on.
+    standing: Option<Standing>,
 }
 
 #[derive(Debug)]
@@ -113,9 +117,24 @@ impl Reads {
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         if state.forks != gate::forks() {
-            *state = State { forks: gate::forks(), next: state.next, ..State::default() };
+            *state =
+                State { forks: gate::forks(), next: state.next, standing: state.standing.take(), ..State::default() };
         }
         state
+    }
+
+    /// Opens a connection, unless the file was replaced since the last one and has the old one's log beside it.
+    pub(super) fn connecting(&self, open: impl FnOnce() -> Result<Conn>) -> Result<Conn> {
+        let before = self.lock().standing.clone();
+        let expect_own_log = || before.as_ref().map_or(Ok(()), Standing::expect_own_log);
+        expect_own_log()?;
+        let conn = open()?;
+        if let Err(error) = expect_own_log() {
+            conn.close_quietly();
+            return Err(error);
+        }
+        self.lock().standing.clone_from(&conn.standing);
+        Ok(conn)
     }
 
     /// Before a read begins. A long one lets the erasures go first that wait already, and no others.

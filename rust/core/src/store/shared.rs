@@ -160,7 +160,8 @@ impl Shared {
     }
 
     pub(super) fn connect(&self, access: Access) -> Result<Conn> {
-        let conn = Conn::open(&self.path, access, self.options.durability)?;
+        let open = || Conn::open(&self.path, access, self.options.durability);
+        let conn = self.reads.connecting(open)?;
         expect_language(&conn, &self.path, &self.origin.language)?;
         Ok(conn)
     }

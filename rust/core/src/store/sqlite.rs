@@ -9,7 +9,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::fault::{self, At};
-use super::identity::FileId;
+use super::identity::{FileId, Standing};
 use super::log::Log;
 use super::schema::{self, Meta, Origin};
 use crate::error::{Error, Result};
@@ -48,9 +48,11 @@ pub(super) struct Conn {
     pub epoch: i64,
     generation: u64,
     file: Option<FileId>,
+    pub standing: Option<Standing>,
     log: Option<Log>,
     /// How long the write-ahead log was at the last commit, in pages.
     log_pages: Arc<AtomicI32>,
+    is_quiet: bool,
 }
 
 impl Conn {
@@ -68,7 +70,9 @@ impl Conn {
         let epoch = Meta::load(&sql, path)?.epoch;
         let log = Log::of(path, access)?;
         let generation = epoch as u64 ^ file.as_ref().map_or(0, FileId::hash);
-        let mut conn = Self { sql, origin, access, epoch, generation, file, log, log_pages: Arc::default() };
+        let standing = Standing::of(path, access, file.as_ref())?;
+        let log_pages = Arc::default();
+        let mut conn = Self { sql, origin, access, epoch, generation, file, standing, log, log_pages, is_quiet: false };
         conn.expect_in_place(path)?;
         if access == Access::Write {
             let log_pages = Arc::clone(&conn.log_pages);
@@ -114,11 +118,14 @@ impl Conn {
     }
 
     /// The file is still what its path leads to: what is written to one that was replaced or deleted would be lost. Busy: it was
-    /// replaced, and the caller opens another connection and tries again.
+    /// replaced, and the caller opens another connection and tries again. Not where the old log is still there.
     pub(super) fn expect_in_place(&self, path: &Path) -> Result<()> {
         match FileId::of(path, self.access)? {
             found if found == self.file => Ok(()),
-            Some(_) => Err(fault::busy(path)),
+            Some(_) => {
+                self.standing.as_ref().map_or(Ok(()), Standing::expect_own_log)?;
+                Err(fault::busy(path))
+            }
             None => Err(fault::io(path, libc::ENOENT)),
         }
     }
@@ -129,20 +136,31 @@ impl Conn {
     }
 
     /// Closes without a checkpoint: before a fork, and where nothing may be written.
-    pub(super) fn close_quietly(self) {
-        self.keep_log();
+    pub(super) fn close_quietly(mut self) {
+        self.is_quiet = true;
     }
 
-    fn keep_log(&self) {
-        let _ = self.sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    /// Of a file that was replaced: SQLite would leave its log beside the new one, for whoever opens that next. It goes into the file
+    /// that it belongs to, wherever that is now, unless somebody is reading from it.
+    fn take_log_along(&self) {
+        let left = self.standing.as_ref().filter(|standing| standing.left_its_log());
+        if let Some(standing) = left
+            && !self.has_lost_log()
+            && self.sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)) == Ok(0)
+        {
+            standing.remove_log();
+        }
     }
 }
 
 impl Drop for Conn {
     /// The last connection to close copies the log into the file: of one that was cut, as far as it goes.
     fn drop(&mut self) {
-        if self.log.as_ref().is_some_and(|log| !log.may_be_copied(&self.sql)) {
-            self.keep_log();
+        if !self.is_quiet && self.access == Access::Write {
+            self.take_log_along();
+        }
+        if self.is_quiet || self.log.as_ref().is_some_and(|log| !log.may_be_copied(&self.sql)) {
+            let _ = self.sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
     }
 }

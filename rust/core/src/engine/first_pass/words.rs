@@ -14,6 +14,7 @@ const IGNORED: f32 = 0.1;
 
 /// The lists of every term in every part.
 pub(super) struct Words<'g> {
+    /// By rising hash.
     terms: Vec<Term>,
     /// By part, then term.
     lists: Vec<&'g [Posting]>,
@@ -75,7 +76,8 @@ impl<'g> Words<'g> {
     }
 
     pub fn df_of(&self, hash: u64) -> u32 {
-        self.terms.iter().find(|term| term.hash == hash).map_or(0, |term| term.df)
+        let found = self.terms.binary_search_by_key(&hash, |term| term.hash).ok();
+        found.and_then(|at| self.terms.get(at)).map_or(0, |term| term.df)
     }
 
     /// What each term weighs; 0 for the commonest, which together hold less than a tenth of all and most of the postings.

@@ -50,11 +50,19 @@ const REACH: usize = 3;
 #[must_use]
 pub fn names_earlier_talk(words: &[Word], language: Option<&Language>) -> bool {
     let Some(talk) = language.map(|language| &language.talk) else { return false };
-    (0..words.len()).any(|at| {
+    // From behind: what the rest of a clause holds is known then, however long it is.
+    let (mut said, mut talked) = (false, false);
+    (0..words.len()).rev().any(|at| {
         let (before, from) = words.split_at(at);
+        let (said_behind, talked_behind) = (said, talked);
+        if let Some(word) = from.first() {
+            let ends_clause = word.starts_clause || word.is_one_of(talk.others);
+            said = !ends_clause && (said_behind || word.is_one_of(talk.said));
+            talked = !ends_clause && (talked_behind || word.is_one_of(talk.talked));
+        }
         talk.is_phrase(from)
-            || talk.is_act(before, from, talk.you, talk.say, talk.said)
-            || talk.is_act(before, from, talk.we, talk.talk, talk.talked)
+            || talk.is_act(before, from, talk.you, talk.say, talk.said, said_behind)
+            || talk.is_act(before, from, talk.we, talk.talk, talk.talked, talked_behind)
             || from.first().is_some_and(|word| word.is_one_of(talk.said_alone))
             || is_owned(from, talk.your, talk.answers)
             || is_owned(from, talk.our, talk.conversations)
@@ -68,15 +76,23 @@ impl TalkWords {
     }
 
     /// A subject, then within reach its verb: in the past, or plain with a `did` before the subject.
-    fn is_act(&self, before: &[Word], from: &[Word], subjects: &[&str], plain: &[&str], past: &[&str]) -> bool {
+    /// `past_behind`: the rest of the clause has one in the past.
+    fn is_act(
+        &self,
+        before: &[Word],
+        from: &[Word],
+        subjects: &[&str],
+        plain: &[&str],
+        past: &[&str],
+        past_behind: bool,
+    ) -> bool {
         let Some((subject, after)) = from.split_first() else { return false };
         let addresses = subject.is_proper && subject.is_one_of(self.formal_you) && subjects == self.you;
         if !subject.is_one_of(subjects) && !addresses {
             return false;
         }
         if self.anywhere {
-            let clause = after.iter().take_while(|word| !word.starts_clause && !word.is_one_of(self.others));
-            return clause.into_iter().any(|word| word.is_one_of(past));
+            return past_behind;
         }
         let verb = after.iter().take(REACH + 1).find(|word| !word.is_one_of(self.between));
         let left = before.iter().rev().find(|word| !word.is_one_of(self.articles));
