@@ -160,9 +160,15 @@ def memory_ids(value: object, name: str = "ids") -> list[str]:
 
 def items(value: object, name: str, what: str) -> Sequence[Any]:
     """Return an iterable of `what` as a sequence; a lone string is not one."""
+    given = iterable(value, name, what)
+    return given if isinstance(given, list | tuple) else list(given)
+
+
+def iterable(value: object, name: str, what: str) -> Iterable[Any]:
+    """Return an iterable of `what`, unread; a lone string is not one."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {shown(value)}, expected a list of {what}")
-    return value if isinstance(value, list | tuple) else list(value)
+    return value
 
 
 def kinds(value: object) -> tuple[str, ...]:
