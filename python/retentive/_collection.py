@@ -14,6 +14,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._maintenance import Maintenance
 from retentive._moving import Moving
+from retentive._open_handle import OpenHandle
 from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
-class Collection(Conversation, Maintenance, Moving, CollectionTwins):
+class Collection(Conversation, Maintenance, Moving, CollectionTwins, OpenHandle):
     """Turns, facts and documents in one SQLite file, or in memory.
 
     Many processes of one machine may have the same file open; each sees what the others committed. Usable as a context

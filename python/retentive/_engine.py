@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from retentive._constants import ANY, User
 from retentive._errors import FingerprintError
+from retentive._open_handle import OpenHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Engine:
+class Engine(OpenHandle):
     """One open collection, without its defaults.
 
     Attributes:
@@ -31,6 +32,8 @@ class Engine:
         pool: the threads of the async twins.
         target: what `embedding` will be when a move that runs now is done.
     """
+
+    _known_as = "Collection"
 
     core: Core
     embedding: Embedding
