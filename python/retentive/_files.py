@@ -88,7 +88,7 @@ def refuse_open_database(path: Path, name: str = "path") -> None:
     if is_open_database(path):
         raise InvalidInputError(
             f"{name} is {_validate.shown(str(path))}, a database that is open: a collection's own file, or what SQLite "
-            "keeps beside one; expected another file. To open a collection pass its folder to Collection(name, "
+            "keeps beside one, expected another file; to open a collection pass its folder to Collection(name, "
             "path=folder)"
         )
 

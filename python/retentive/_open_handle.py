@@ -19,6 +19,7 @@ class OpenHandle:
             TypeError: always; its message says what to do.
         """
         raise TypeError(
-            f"cannot copy or pickle a {self._known_as or type(self).__name__}: it holds a file open, or memories that are "
-            "nowhere else; pass its name and path and open it again there, or use backup() for a copy of what it has"
+            f"cannot copy or pickle a {self._known_as or type(self).__name__}: it holds a file open, or memories that "
+            "are nowhere else; pass its name and path and open it again there, or use backup() for a copy of what it "
+            "has"
         )
