@@ -1,5 +1,6 @@
 """`progress` of every method that takes one: it may sleep, use the collection, start threads, answer junk, raise."""
 
+import asyncio
 import threading
 import time
 
@@ -82,3 +83,114 @@ def test_a_progress_callback_may_do_anything(tmp_path, method, act):
             db.reembed(HashEmbedder(16))
         db.remember("after", session="after")
         assert db.verify().ok
+
+
+def prepared(folder):
+    """A collection that every method has something to do in."""
+    with Collection("other", folder, embedder=HASH, durability="normal") as other:
+        other.remember_many(ITEMS[:40])
+        other.export(folder / "other.jsonl")
+    db = Collection("c", folder, embedder=HASH, durability="normal")
+    db.remember_many([{"text": f"turn {i}", "session": "old"} for i in range(16)])
+    return db
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stop_iteration_passes_through_as_it_is(tmp_path, method):
+    stop = StopIteration("of the caller's")
+
+    def progress(done, total):
+        raise stop
+
+    with prepared(tmp_path) as db:
+        with pytest.raises(StopIteration) as caught:
+            METHODS[method](db, tmp_path, progress)
+        assert caught.value is stop
+        if method in ("remember_many", "add"):
+            assert stop.stored == 1_000
+            assert stop.__notes__ == ["1000 were stored before this, in order"]
+        elif method == "consolidate":
+            assert len(stop.report.turn_ids) == 8
+        elif method == "reembed":
+            assert stop.__notes__
+        assert db.verify().ok
+
+
+class Twins:
+    """A collection whose methods give their twins' coroutines."""
+
+    def __init__(self, db):
+        self.db = db
+
+    def __getattr__(self, name):
+        return getattr(self.db, f"a{name}")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stop_iteration_in_a_twin_is_the_cause_of_a_runtime_error(tmp_path, method):
+    """No coroutine of Python's can raise it."""
+    stop = StopIteration("of the caller's")
+
+    def progress(done, total):
+        raise stop
+
+    async def use(db):
+        await METHODS[method](Twins(db), tmp_path, progress)
+
+    with prepared(tmp_path) as db:
+        with pytest.raises(RuntimeError) as caught:
+            asyncio.run(use(db))
+        assert caught.value.__cause__ is stop
+        if method in ("remember_many", "add"):
+            assert caught.value.stored == 1_000
+        assert db.verify().ok
+
+
+class Stopping:
+    """Raises a StopIteration of the caller's wherever it is asked."""
+
+    def __init__(self):
+        self.stop = StopIteration("of the caller's")
+
+    def ask(self, *_):
+        raise self.stop
+
+    __iter__ = __len__ = __index__ = __fspath__ = write = ask
+
+
+ARGUMENTS = {
+    "remember_many": lambda db, given: db.remember_many(given),
+    "import_items": lambda db, given: db.import_items(given),
+    "import_": lambda db, given: db.import_(given),
+    "replace_turns": lambda db, given: db.replace_turns("s", given),
+    "export": lambda db, given: db.export(given),
+    "search": lambda db, given: db.search("x", given),
+    "recall": lambda db, given: db.recall("x", session="s", exclude_ids=given),
+    "context": lambda db, given: db.context("x", "s", given),
+    "forget": lambda db, given: db.forget(ids=given),
+    "delete": lambda db, given: db.delete(given),
+    "get": lambda db, given: db.get(given),
+    "calibrate": lambda db, given: db.calibrate(given),
+}
+
+
+@pytest.mark.parametrize("method", ARGUMENTS)
+def test_a_stop_iteration_of_an_argument_passes_through_as_it_is(memory_db, method):
+    memory_db.remember("known", session="s")
+    given = Stopping()
+    with pytest.raises(StopIteration) as caught:
+        ARGUMENTS[method](memory_db, given)
+    assert caught.value is given.stop
+    assert memory_db.count() == 1
+
+
+def test_a_generator_of_the_callers_that_raises_stop_iteration_has_raised_a_runtime_error(memory_db):
+    """Python makes it one before anybody else sees it, so it stays one."""
+
+    def items():
+        yield {"text": "one", "session": "s"}
+        raise StopIteration("of the caller's")
+
+    for method in (memory_db.remember_many, memory_db.import_items):
+        with pytest.raises(RuntimeError, match="generator raised StopIteration"):
+            method(items())

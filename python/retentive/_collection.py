@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import retentive._fork  # noqa: F401 - registers its handler
-from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
+from retentive import _clock, _documents, _files, _json, _opening, _reading, _search, _steps, _validate
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
@@ -14,6 +14,7 @@ from retentive._engine import Engine, reach
 from retentive._errors import ConfigurationError, InvalidInputError, NotFoundError
 from retentive._maintenance import Maintenance
 from retentive._moving import Moving
+from retentive._open_handle import OpenHandle
 from retentive._pool import Pool
 from retentive._remember import normalised_key
 from retentive._results import Result, Results
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from retentive.embedders import AsyncEmbedder, Embedder, EmbedderPair
 
 
-class Collection(Conversation, Maintenance, Moving, CollectionTwins):
+class Collection(Conversation, Maintenance, Moving, CollectionTwins, OpenHandle):
     """Turns, facts and documents in one SQLite file, or in memory.
 
     Many processes of one machine may have the same file open; each sees what the others committed. Usable as a context
@@ -92,6 +93,8 @@ class Collection(Conversation, Maintenance, Moving, CollectionTwins):
         self._name = name
         embedding = Embedding(resolved, core, chosen=not isinstance(only(embedder), str))
         self._engine = Engine(core, embedding, counter, Pool(name))
+        if self._path is not None:
+            _files.note_open(self._engine, self._path)
         self._memory = ConversationMemory(self)
 
     @property

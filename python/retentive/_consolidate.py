@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from retentive import _clock, _core, _ids, _steps, _times, _validate
@@ -215,9 +216,19 @@ def _facts(summarize: Summarize | AsyncSummarize, turns: list[_core.Memory], pin
             "[] where nothing is worth keeping"
         )
     try:
-        return [_fact(item, turns, pinned) for item in returned]
+        return [_fact(item, turns, pinned) for item in _listed(returned)]
     except InvalidInputError as error:
         raise SummarizeError(f"the summarizer {name} returned a list in which {error}") from error
+    except Exception as error:
+        raise SummarizeError(f"the summarizer {name} returned a list that raised {type(error).__name__}") from error
+
+
+def _listed(returned: Sequence[object]) -> list[object]:
+    length = len(returned)
+    items = list(islice(returned, length + 1))
+    if len(items) > length:
+        raise InvalidInputError(f"there are more than the {length} that it has by its length")
+    return items
 
 
 def _said(turn: _core.Memory) -> dict[str, str]:
@@ -246,8 +257,11 @@ def _fact(item: object, turns: list[_core.Memory], pinned: bool) -> Fact:
 def _cited(indexes: object, turns: list[_core.Memory]) -> list[_core.Memory]:
     if indexes is None:
         return turns
-    cited = {_validate.integer("a turn's index", index) for index in _validate.items(indexes, "turns", "indexes")}
-    if not cited or max(cited) >= len(turns):
-        got = f"has the index {max(cited)}" if cited else "is empty"
-        raise InvalidInputError(f"a fact's turns {got}, expected indexes of 0 to {len(turns) - 1}")
+    most = len(turns)
+    given = list(islice(_validate.iterable(indexes, "turns", "indexes"), most + 1))  # there may be no end
+    cited = {_validate.integer("a turn's index", index) for index in given}
+    if not cited or len(given) > most or max(cited) >= most:
+        high = f"has the index {max(cited)}" if cited and max(cited) >= most else None
+        got = high or (f"has more than {most} indexes" if cited else "is empty")
+        raise InvalidInputError(f"a fact's turns {got}, expected indexes of 0 to {most - 1}, each once")
     return [turns[index] for index in sorted(cited)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from retentive._constants import ANY, User
 from retentive._errors import FingerprintError
+from retentive._open_handle import OpenHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False)
-class Engine:
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Engine(OpenHandle):
     """One open collection, without its defaults.
 
     Attributes:
@@ -31,6 +32,8 @@ class Engine:
         pool: the threads of the async twins.
         target: what `embedding` will be when a move that runs now is done.
     """
+
+    _known_as = "Collection"
 
     core: Core
     embedding: Embedding

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from retentive import _calibration, _validate
 from retentive._errors import InvalidInputError, VersionError
-from retentive._export import COMPANIONS
 from retentive._export_fields import FIELDS, Fields, floats, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from types import TracebackType
 
-    from retentive._engine import Engine
     from retentive._export_fields import Stored
     from retentive._requests import Vector
 
@@ -55,28 +52,6 @@ class Header(NamedTuple):
     models: list[Model]
     vectors: bool
     calibration: Calibrated | None
-
-
-def expect_lines(engine: Engine, path: Path) -> None:
-    """Refuse what must not be opened here: closing a collection's file would drop SQLite's locks on it."""
-    own = engine.core.stats()["path"]
-    mine = [] if own is None else [Path(f"{own}{suffix}") for suffix in ("", *COMPANIONS)]
-    if any(_same(path, other) for other in mine) or is_open_database(path):
-        raise InvalidInputError(
-            f"path is {_validate.shown(str(path))}, a collection's own file that is open, expected one that export() "
-            "wrote; to open a collection pass its folder to Collection(name, path=folder)"
-        )
-
-
-def is_open_database(path: Path) -> bool:
-    """Whether what SQLite keeps beside an open file stands beside this one, or it is such a file."""
-    stem = next((path.name[: -len(suffix)] for suffix in COMPANIONS if path.name.endswith(suffix)), None)
-    mine = stem is not None and path.with_name(stem).exists()
-    return mine or any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS)
-
-
-def _same(path: Path, other: Path) -> bool:
-    return path.exists() and other.exists() and path.samefile(other)
 
 
 class Reader:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
-from retentive._export import infile
-from retentive._export_lines import Reader, Unused, expect_lines
+from retentive._export_lines import Reader, Unused
+from retentive._files import infile
 from retentive._give_way import giving_way
 from retentive._report import ImportReport
 from retentive._steps import CHECKPOINT
@@ -33,7 +33,6 @@ def import_file(engine: Engine, path: object, on_conflict: str, progress: Progre
     _steps.plain("progress", progress)
     source = infile(path)
     staging = engine.core.stage()
-    expect_lines(engine, source)
     with Reader(source) as reader:
         header = reader.header
         own_vectors = header.vectors and bool(header.models) and (yield from engine.embedding.is_of(header.models))

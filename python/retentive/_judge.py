@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from retentive import _steps, _validate
@@ -86,7 +87,7 @@ def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> St
     expected = f"{len(candidates)} bools, one a candidate"
     try:
         returned: object = yield from _steps.called(f"the judge {name}", judge, text, list(candidates))
-        verdicts = _listed(returned)
+        verdicts = _listed(returned, len(candidates) + 1)
     except ConfigurationError:
         raise  # an async judge in a blocking method: not for `on_judge_error`
     except Exception as error:  # noqa: BLE001 - the cause of what is raised
@@ -96,16 +97,18 @@ def _verdicts(judge: Judge | AsyncJudge, text: str, candidates: list[str]) -> St
         raise JudgeError(f"the judge {name} returned {type(returned).__name__}, expected {expected}")
     wrong = next((type(verdict).__name__ for verdict in verdicts if not _is_bool(verdict)), None)
     if wrong is not None or len(verdicts) != len(candidates):
-        got = f"a {wrong} among them" if wrong else f"{len(verdicts)} of them"
+        many = "more than " * (len(verdicts) > len(candidates)) + str(min(len(verdicts), len(candidates)))
+        got = f"a {wrong} among them" if wrong else f"{many} of them"
         raise JudgeError(f"the judge {name} returned {got}, expected {expected}")
     return [bool(verdict) for verdict in verdicts]
 
 
-def _listed(returned: object) -> list[object] | None:
+def _listed(returned: object, most: int) -> list[object] | None:
+    """Return what a judge answered, as far as `most`: an answer may have no end."""
     # A set has no order, so none of its bools is of any candidate.
     if isinstance(returned, str | bytes | Mapping | AbstractSet) or not isinstance(returned, Iterable):
         return None
-    return list(returned)
+    return list(islice(returned, most))
 
 
 def _is_bool(value: object) -> bool:

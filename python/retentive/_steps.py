@@ -74,8 +74,27 @@ def raised_by_callable(error: Exception) -> Exception:
     return stopped if isinstance(stopped, StopIteration) else error
 
 
+def stopped(error: RuntimeError) -> StopIteration | None:
+    """Return the `StopIteration` of a callable, where Python made `error` of it as it left a generator of ours.
+
+    One that left a generator of the caller's was a RuntimeError before anybody saw it, and stays one.
+    """
+    cause = error.__cause__
+    if not isinstance(cause, StopIteration) or cause.__traceback__ is None:
+        return None
+    left = cause.__traceback__.tb_frame  # the outermost: the generator itself
+    if not left.f_code.co_flags & inspect.CO_GENERATOR or not _is_ours(left.f_globals.get("__name__")):
+        return None
+    cause.__dict__.update(error.__dict__)  # notes, and how far a bulk write came
+    return cause
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "retentive"
+
+
 def blocking(steps: Steps[T]) -> T:
-    """Run steps to their end.
+    """Run steps to their end. What a callable raises passes through as it is.
 
     Raises:
         ConfigurationError: a callable is async.
@@ -90,7 +109,13 @@ def blocking(steps: Steps[T]) -> T:
     except StopIteration as done:
         result: T = done.value
         return result
-    raise RuntimeError("steps went on after they were refused")
+    except RuntimeError as error:
+        raised = stopped(error)
+        if raised is None:
+            raise
+    else:
+        raise RuntimeError("steps went on after they were refused")
+    raise raised
 
 
 def plain(what: str, function: object) -> None:

@@ -162,9 +162,14 @@ def items(value: object, name: str, what: str) -> Sequence[Any]:
     """Return an iterable of `what` as a sequence; a lone string is not one."""
     if isinstance(value, list | tuple):
         return value
+    return list(iterable(value, name, what))
+
+
+def iterable(value: object, name: str, what: str) -> Iterable[Any]:
+    """Return an iterable of `what`, unread; a lone string is not one."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {shown(value)}, expected a list of {what}")
-    return list(value)
+    return value
 
 
 def kinds(value: object) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _core, _validate
 from retentive._errors import FullError, InvalidInputError, RetentiveError
-from retentive._export import COMPANIONS, kind, refuse_name
+from retentive._files import COMPANIONS, kind, refuse_name
 from retentive._report import Problem
 from retentive._terminal import INTERRUPTED, Arguments, complain, run, shown_in_line
 from retentive._working_folder import working_folder

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from retentive import _fork
+from retentive._errors import RetentiveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -24,26 +25,30 @@ _place: ContextVar[_Place | None] = ContextVar("retentive_agents_place", default
 
 
 def run(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run an async method to its end in the helper thread, in the caller's context, and return what it returns.
+    """Run an async method to its end in the helper thread, in the caller's context; return what it returns.
 
-    A call from within a memory's own work gets a thread and a loop of its own: the helper loop cannot wait for itself.
+    What it raises passes through as it is. A call from within a memory's own work gets a thread and a loop of its own:
+    the helper loop cannot wait for itself.
     """
-    if _place.get() is not None:
+    if _place.get() is None:
+        return _helper.run(call)
+    answer: Future[T] = Future()
+    with ThreadPoolExecutor(1, "retentive-agents-nested") as pool:
         context = contextvars.copy_context()
-        context.run(_place.set, "own loop")
-        with ThreadPoolExecutor(1, "retentive-agents-nested") as pool:
-            return pool.submit(context.run, asyncio.run, call()).result()
-    future = asyncio.run_coroutine_threadsafe(_on_helper_loop(call), _helper.loop())
+        pool.submit(context.run, asyncio.run, _into(answer, call, "own loop")).result()
+    return answer.result()
+
+
+async def _into(answer: Future[T], call: Callable[[], Coroutine[Any, Any, T]], place: _Place) -> None:
+    """Put what a call returns or raises into `answer`: a task that is left by SystemExit ends the run of its loop."""
+    _place.set(place)
     try:
-        return future.result()
-    except BaseException:
-        future.cancel()  # Ctrl-C ends the wait; what failed by itself is done already
-        raise
-
-
-async def _on_helper_loop(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    _place.set("helper loop")
-    return await call()
+        returned = await call()
+    except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+        if not answer.done():
+            answer.set_exception(error)
+    else:
+        answer.set_result(returned)
 
 
 def has_own_loop() -> bool:
@@ -66,16 +71,74 @@ class _Helper:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: _Loop | None = None
 
-    def loop(self) -> asyncio.AbstractEventLoop:
+    def run(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        answer: Future[T] = Future()
+        while (task := self._running().start(answer, call)) is None:
+            pass  # its loop broke meanwhile
+        try:
+            return answer.result()
+        except BaseException:
+            if not answer.done():
+                task.cancel()  # Ctrl-C ends the wait
+            raise
+
+    def _running(self) -> _Loop:
         with self._lock:
-            if self._loop is None:
-                loop = asyncio.new_event_loop()
-                threading.Thread(target=loop.run_forever, name="retentive-agents", daemon=True).start()
+            if self._loop is None or self._loop.ended:
+                loop = _Loop()
+                threading.Thread(target=loop.serve, name="retentive-agents", daemon=True).start()
                 # Only now may it be found: a signal handler that comes in between waits for one that runs.
                 self._loop = loop
             return self._loop
+
+
+class _Loop:
+    """An event loop, and who waits for an answer from it."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._loop = asyncio.new_event_loop()
+        self._waiting: set[Future[Any]] = set()
+
+    def start(self, answer: Future[T], call: Callable[[], Coroutine[Any, Any, T]]) -> Future[None] | None:
+        """Start a call; None where the loop has ended."""
+        self._waiting.add(answer)  # before it is asked whether it has ended, which it says before it looks who waits
+        answer.add_done_callback(self._waiting.discard)
+        work = _into(answer, call, "helper loop")
+        if not self.ended:
+            try:
+                return asyncio.run_coroutine_threadsafe(work, self._loop)
+            except RuntimeError:  # it is closed
+                self.ended = True
+        self._waiting.discard(answer)
+        work.close()
+        return None
+
+    def serve(self) -> None:
+        """Run, whatever a memory's own work does."""
+        cause: BaseException | None = None
+        try:
+            while not self._loop.is_closed():
+                try:
+                    self._loop.run_forever()  # until something stops it
+                except (SystemExit, KeyboardInterrupt):
+                    continue  # of one task, which has it as its end; all others go on
+        except BaseException as error:  # noqa: BLE001 - the cause of what those who wait are told
+            cause = error
+        self.ended = True
+        try:
+            self._loop.close()
+        finally:
+            for answer in tuple(self._waiting):
+                ended = RetentiveError(
+                    "the event loop of the memories' blocking calls ended in the middle of this one; whether it was "
+                    "done is not known: look, and call again"
+                )
+                ended.__cause__ = cause
+                if not answer.done():
+                    answer.set_exception(ended)
 
 
 _helper = _Helper()

@@ -6,20 +6,19 @@ import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
 from retentive.agents._memory import DEFAULT_THREAD, Memory, checked_limit, checked_query, checked_thread
-from retentive.agents._message import checked_messages
+from retentive.agents._message import Message, checked_messages
 from retentive.agents._stored import StoredMemory, prepared, write
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Sequence
+    from collections.abc import Coroutine, Iterable
 
     from retentive._collection import Collection
-    from retentive.agents._message import Message
 
 logger = logging.getLogger("retentive")
 
@@ -206,7 +205,10 @@ async def _write(collection: Collection, items: Sequence[dict[str, Any]] | BaseE
 
 
 async def _get(memory: Memory, thread: str, query: str | None, limit: int | None) -> Sequence[Message]:
-    return checked_messages(await memory.aget(thread_id=thread, query=query, limit=limit))
+    messages: object = await memory.aget(thread_id=thread, query=query, limit=limit)
+    if not isinstance(messages, Sequence | Message):  # an iterator may have no end
+        raise InvalidInputError(f"aget returned {type(messages).__name__}, expected a list of Message objects")
+    return checked_messages(messages)
 
 
 async def _clear(memory: Memory, thread: str | None) -> None:

@@ -105,7 +105,8 @@ class Conversation:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the conversation as JSON: a list of `{role, content, timestamp, image_path}`.
 
-        The file is replaced whole or not at all. The collection needs no saving: what was added is stored.
+        The file is written beside its place and renamed when it is whole; of a link, what it leads to is replaced. The
+        collection needs no saving: what was added is stored.
 
         Args:
             path: of the file; its folder must exist.
@@ -114,6 +115,8 @@ class Conversation:
             The path.
 
         Raises:
+            InvalidInputError: what stands there is a collection's file, what SQLite keeps beside one, a device, a pipe
+                or a socket; it is as it was.
             OSError: the file cannot be written; the one before it is as it was.
         """
         file = _file.checked_path(path)
@@ -134,7 +137,8 @@ class Conversation:
 
         Raises:
             FileNotFoundError: there is no such file.
-            SessionFileError: it is damaged, or not a session; its path and the line are in the message.
+            SessionFileError: it is damaged, not a session, a device, or a collection's file that is open; its path and
+                the line are in the message.
             ConflictError: another process kept changing the conversation.
         """
         entries = _file.read(_file.checked_path(path))

@@ -6,14 +6,12 @@ import hashlib
 import json
 import os
 import re
-from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from retentive import _times, _validate
+from retentive import _text_file, _times, _validate
 from retentive._errors import InvalidInputError, RetentiveError
-from retentive._export import infile
-from retentive._lock import lock
+from retentive._files import infile, outfile_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,54 +79,15 @@ def checked_path(path: object) -> Path:
 
 
 def write(path: Path, turns: Sequence[Mapping[str, Any]]) -> None:
-    """Write a session: whole, or not at all."""
+    """Write a session: whole, or not at all.
+
+    Raises:
+        InvalidInputError: what stands there is no regular file, or a collection's.
+        OSError: it cannot be written; the file before it is as it was.
+    """
+    target = outfile_of_text(path, "a session is written as JSON: name a file like 'session.json'")
     lines = ",\n".join(["  " + json.dumps(turn, ensure_ascii=False) for turn in turns])
-    content = f"[\n{lines}\n]\n" if turns else "[]\n"
-    beginning = f".{path.name[:50]}.{hashlib.blake2b(path.name.encode(), digest_size=4).hexdigest()}."
-    _remove_dead(path.parent, beginning)
-    temporary = path.with_name(f"{beginning}{os.urandom(6).hex()}.tmp")
-    try:
-        with _opened(temporary, path) as file:
-            lock(file)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            if os.name != "nt":  # which renames no open file, and removes none: there the lock is not needed
-                temporary.replace(path)
-        if os.name == "nt":
-            temporary.replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync_folder(path.parent)
-
-
-def _remove_dead(folder: Path, beginning: str) -> None:
-    """Remove what killed processes left of a session's file: it may hold what was forgotten since."""
-    for left in folder.iterdir() if folder.is_dir() else ():
-        if left.name.startswith(beginning) and left.name.endswith(".tmp"):
-            with suppress(FileNotFoundError, PermissionError), left.open("rb") as file:
-                if lock(file):
-                    left.unlink()
-
-
-def _opened(temporary: Path, path: Path) -> IO[str]:
-    """Return the file to write; an error names the one that was asked for."""
-    try:
-        return temporary.open("x", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable. Windows has no folders that can be opened."""
-    if os.name != "nt":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    _text_file.write(target, f"[\n{lines}\n]\n" if turns else "[]\n", path)
 
 
 def read(path: Path) -> list[Entry]:

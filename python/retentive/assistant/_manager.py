@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from retentive import _times, _validate
 from retentive._collection import Collection
 from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._open_handle import OpenHandle
 from retentive.assistant import _facts, _file, _packing, _session
 from retentive.assistant._conversation import Conversation
 from retentive.assistant._facts import Facts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 COLLECTION = "assistant"
 
 
-class MemoryManager:
+class MemoryManager(OpenHandle):
     """A conversation, known facts, and what was said before, in one collection.
 
     The collection is the truth: what was recorded is stored when `record` returns. `checkpoint` writes the conversation

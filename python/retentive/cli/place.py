@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from retentive import _validate
 from retentive._collection import Collection
 from retentive._errors import ConfigurationError, InvalidInputError, RetentiveError
-from retentive._export import COMPANIONS
+from retentive._files import COMPANIONS
 from retentive.cli.terminal import USAGE, fail, say
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ _PHRASES = {
     'or "replace" to take': "or --on-conflict replace to take",
     "export() writes lines": "`retentive export` writes lines",
     "call backup() for a copy": "`retentive backup` makes a copy",
-    "that export() wrote": "that `retentive export` wrote",
     "to open a collection pass its folder to Collection(name, path=folder)": "a collection is named with --db",
     "for other programs' files see retentive.importers": "other programs' files are read with --from PROGRAM",
 }

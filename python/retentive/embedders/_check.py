@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from retentive._core import checked_vectors
@@ -51,14 +52,13 @@ def checked_parts(embedder: Embedder, texts: Sequence[str]) -> Steps[list[npt.ND
     source = f"{embedder.name}.embed_parts"
     returned = yield from _call(source, embed_parts, list(texts))
     try:
-        parts = list(returned)
+        parts = list(islice(returned, len(texts) + 1))  # there may be no end
         counts = [len(rows) for rows in parts]
     except TypeError as error:
         raise EmbedderError(f"{source} returned {_describe(returned)}, expected one array a text") from error
     if len(parts) != len(texts) or not all(counts):
-        raise EmbedderError(
-            f"{source} returned {len(parts)} arrays, {counts.count(0)} of them empty, for {len(texts)} texts"
-        )
+        many = "more than " * (len(parts) > len(texts)) + str(min(len(parts), len(texts)))
+        raise EmbedderError(f"{source} returned {many} arrays, {counts.count(0)} of them empty, for {len(texts)} texts")
     return [
         check_vectors(rows, count=count, dimension=embedder.dimension, source=source)
         for rows, count in zip(parts, counts, strict=True)
@@ -90,9 +90,12 @@ def checked_query_terms(embedder: Embedder, text: str) -> Steps[tuple[npt.NDArra
     returned = yield from _call(source, query_terms, text)
     try:
         vectors, spans = returned
-        spans = [(int(start), int(end)) for start, end in spans]
+        count = len(vectors)
+        spans = [(int(start), int(end)) for start, end in islice(spans, count + 1)]  # there may be no end
     except (TypeError, ValueError) as error:
         raise EmbedderError(f"{source} returned {_describe(returned)}, expected (vectors, spans)") from error
+    if len(spans) > count:
+        raise EmbedderError(f"{source} returned more than {count} spans, expected one a vector")
     if not all(0 <= start <= end <= len(text) for start, end in spans):
         raise EmbedderError(f"{source} returned a span outside the text of {len(text)} characters")
     return check_vectors(vectors, count=len(spans), dimension=embedder.dimension, source=source), spans

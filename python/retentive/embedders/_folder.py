@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retentive._errors import ConfigurationError
+from retentive._files import refuse_open_database
 from retentive.embedders._known import KnownModel, recognised
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
@@ -64,8 +65,11 @@ def read_folder(folder: Path, file: str | None) -> ModelFolder:
 
     Raises:
         ConfigurationError: the model or its tokenizer is missing, or a description is not JSON.
+        InvalidInputError: one of the files is a collection's that is open.
     """
     model = _model_file(folder, file)
+    for named in (model, *(folder / name for name in (TOKENIZER, *DESCRIPTIONS))):
+        refuse_open_database(named, "a file of the model")
     if not (folder / TOKENIZER).is_file():
         raise ConfigurationError(
             f"{folder} has no {TOKENIZER}, which the model in it needs", hint="save the model's fast tokenizer there"

@@ -9,14 +9,16 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from retentive import _text_file
 from retentive._core import validate_signals
 from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._files import outfile_of_text
 from retentive._terminal import INTERRUPTED, complain, run, shown
 from retentive.evaluate import locomo, longmemeval
 from retentive.evaluate.conversations import DataError
 from retentive.evaluate.embedder import embedder_or_pair_for
 from retentive.evaluate.measure import measure_runs
-from retentive.evaluate.options import PROGRAM, UsageError, check, parser
+from retentive.evaluate.options import PROGRAM, WRITES, UsageError, check, parser
 from retentive.evaluate.peers import Peer, measure_peer
 from retentive.evaluate.peers.environments import environments_in
 from retentive.evaluate.plan import RECENCY, plan, signal_names
@@ -139,9 +141,11 @@ def _write(options: argparse.Namespace, result: dict[str, Any]) -> None:
         if path is None or text is None:
             continue
         try:
-            path.write_text(text, encoding="utf-8")
+            _text_file.write(outfile_of_text(path, WRITES), text, path)
         except OSError as error:
             failures.append(f"cannot write {path}: {error.strerror}")
+        except InvalidInputError as error:  # it became a collection's meanwhile
+            failures.append(str(error))
     print(shown(tables))  # last: whoever reads them may have gone
     if failures:
         raise UsageError("; ".join(failures))

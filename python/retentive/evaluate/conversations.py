@@ -7,6 +7,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from retentive._errors import InvalidInputError
+from retentive._files import infile
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -118,9 +121,11 @@ def read_json(path: Path) -> tuple[Any, str]:
         DataError: it cannot be read or is not JSON.
     """
     try:
-        raw = path.read_bytes()
+        raw = infile(path).read_bytes()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    except InvalidInputError as error:
+        raise DataError(f"cannot read the data: {error}") from error
     try:
         return json.loads(raw), hashlib.sha256(raw).hexdigest()
     except ValueError as error:

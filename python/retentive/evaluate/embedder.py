@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retentive._errors import ConfigurationError
+from retentive._files import infile
 from retentive.embedders import HashEmbedder, OnnxEmbedder, StaticEmbedder
 from retentive.embedders._known import KNOWN
 from retentive.embedders._resolve import resolve
@@ -93,9 +94,9 @@ class TokenVectors:
         from tokenizers import Tokenizer
 
         try:
-            with vectors.open("rb") as opened, np.load(opened) as file:
+            with infile(vectors).open("rb") as opened, np.load(opened) as file:
                 self._vectors: npt.NDArray[np.float32] = file["q"].astype(np.float32) * file["scale"][:, None]
-            self._tokenizer = Tokenizer.from_str(tokenizer.read_text(encoding="utf-8"))
+            self._tokenizer = Tokenizer.from_str(infile(tokenizer).read_text(encoding="utf-8"))
         except Exception as error:  # tokenizers raises no class of its own
             raise ValueError(f"cannot read token vectors: {type(error).__name__}: {error}") from error
         if self._vectors.shape[0] < self._tokenizer.get_vocab_size():

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from retentive._errors import InvalidInputError
+from retentive._files import outfile_of_text
 from retentive._terminal import Arguments
 from retentive.evaluate.embedder import ACCEPTED
 from retentive.evaluate.peers import REQUIREMENTS
 
 PROGRAM = "python -m retentive.evaluate"
+WRITES = "figures are text: name a file like 'figures.json'"
 
 
 class UsageError(ValueError):
@@ -91,6 +94,10 @@ def _check_destination(option: str, path: Path | None, taken: dict[Path, str]) -
         return
     if path.is_dir():
         raise UsageError(f"{option}: {path} is a folder, expected a file name")
+    try:
+        outfile_of_text(path, WRITES)
+    except (InvalidInputError, OSError) as error:
+        raise UsageError(f"{option}: {error}") from error
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{option}: there is no folder {path.parent} to write {path.name} into")
     other = taken.setdefault(path.resolve(), option)

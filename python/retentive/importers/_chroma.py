@@ -11,7 +11,7 @@ from typing import Any
 
 from retentive import _validate
 from retentive._errors import ConfigurationError, InvalidInputError
-from retentive._export import infile
+from retentive._files import infile
 from retentive._vectors import length
 from retentive.importers._json_text import JsonText
 from retentive.importers._source import Place, opened

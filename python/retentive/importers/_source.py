@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from retentive import _validate
 from retentive._errors import InvalidInputError
-from retentive._export import infile
-from retentive._export_lines import LONGEST_LINE, is_open_database, packed
+from retentive._export_lines import LONGEST_LINE, packed
+from retentive._files import infile, refuse_open_database
 from retentive.importers._json_text import JsonText
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         InvalidInputError: it is packed, more than `LONGEST_PIPE` came through a pipe, or it is a database that somebody
             has open: closing it would drop SQLite's locks.
     """
-    if is_open_database(path):
-        raise InvalidInputError(f"{path}: it is a database that is open, expected JSON")
+    refuse_open_database(path)  # it may have been opened since it was named
     with path.open("rb") as given, ExitStack() as copies:
         data: IO[bytes] = given
         if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):

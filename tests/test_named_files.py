@@ -1,0 +1,203 @@
+"""A file that a caller names: none that is open as a collection is read here, none of a collection is written over."""
+
+import contextlib
+import io
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from retentive import Collection, HashEmbedder, InvalidInputError, importers
+from retentive._errors import RetentiveError
+from retentive.assistant import MemoryManager, SessionFileError
+from retentive.embedders import OnnxEmbedder
+from retentive.evaluate.__main__ import main as evaluate
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="hard links, pipes and devices with names are POSIX's")
+
+EMBEDDER = HashEmbedder(8)
+IMPORTERS = {
+    "openai": lambda path: importers.openai_messages(path, session="s"),
+    "chatgpt": importers.chatgpt,
+    "sharegpt": importers.sharegpt,
+    "langchain": lambda path: importers.langchain_messages(path, session="s"),
+    "mem0": importers.mem0,
+    "chroma": importers.chroma,
+}
+OPEN = ["own.db", "own.db-wal", "own.db-shm", "other.db", "other.db-wal", "other.db-shm"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with two open collections, and a closed one."""
+    with Collection("closed", tmp_path, embedder=EMBEDDER) as closed:
+        closed.remember("precious", session="s")
+    with (
+        Collection("own", tmp_path, embedder=EMBEDDER) as own,
+        Collection("other", tmp_path, embedder=EMBEDDER) as other,
+        MemoryManager("s", collection=own) as manager,
+    ):
+        manager.record("user", "I cannot eat peanuts at all")
+        other.remember("hello", session="s")
+        yield Named(tmp_path, own, manager)
+        assert own.verify().ok
+        assert other.verify().ok
+
+
+class Named:
+    def __init__(self, path, db, manager):
+        self.path, self.db, self.manager = path, db, manager
+
+    def readers(self):
+        """Everything that opens a file of somebody's."""
+
+        def model(path):
+            (self.path / "model").mkdir(exist_ok=True)
+            for name in ("model.onnx", "tokenizer.json"):
+                (self.path / "model" / name).unlink(missing_ok=True)
+                os.link(path, self.path / "model" / name)
+            OnnxEmbedder(self.path / "model")
+
+        return {
+            "import_": self.db.import_,
+            "load": self.manager.conversation.load,
+            "model": model,
+            "evaluate": lambda path: evaluated("cannot read the data", "--data", str(path)),
+            **{name: lambda path, read=read: list(read(path)) for name, read in IMPORTERS.items()},
+        }
+
+    def writers(self):
+        """Everything that writes a file of text somewhere."""
+        data = self.path / "data.json"
+        data.write_text("[]")
+
+        def figures(option):
+            return lambda path: evaluated(f"{option}: ", "--data", str(data), option, str(path), "--budget", "9", "99")
+
+        return {
+            "export": self.db.export,
+            "save": self.manager.conversation.save,
+            "json": figures("--json"),
+            "markdown": figures("--markdown"),
+            "plot": figures("--plot"),
+        }
+
+
+def evaluated(refusal, *options):
+    """Run the command; its refusal as an error."""
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        code = evaluate(["locomo", *options])
+    if refusal in told.getvalue():
+        assert code == 2
+        raise InvalidInputError(told.getvalue())
+
+
+def locks(folder):
+    """SQLite's locks of this process on the files of a folder, as the system lists them."""
+    held = Path("/proc/locks")
+    if not held.exists():
+        return None
+    numbers = {found.stat().st_ino: found.name for found in folder.iterdir() if found.name in OPEN}
+    fields = [line.split() for line in held.read_text().splitlines() if "->" not in line]
+    own = [(int(of[5].rpartition(":")[2]), of[3], of[6], of[7]) for of in fields if int(of[4]) == os.getpid()]
+    return sorted((numbers[number], *rest) for number, *rest in own if number in numbers)
+
+
+READERS = ["import_", "load", "model", "evaluate", *IMPORTERS]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_hard_link_to_what_is_open_is_not_read_and_no_lock_goes(folder, reader):
+    read, before = folder.readers()[reader], locks(folder.path)
+    for number, name in enumerate(OPEN):
+        link = folder.path / f"link-{number}.json"
+        os.link(folder.path / name, link)
+        with pytest.raises((InvalidInputError, SessionFileError), match="a database that is open"):
+            read(link)
+        assert locks(folder.path) == before
+    folder.manager.record("user", "I cannot drink milk either")
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if name != "model"])
+def test_what_is_open_is_not_read_by_its_name_or_by_a_link(folder, reader):
+    read, before = folder.readers()[reader], locks(folder.path)
+    for number, name in enumerate(OPEN):
+        link = folder.path / f"link-{number}.json"
+        link.symlink_to(name)
+        for path in (folder.path / name, link):
+            with pytest.raises((InvalidInputError, SessionFileError), match="a database that is open"):
+                read(path)
+            assert locks(folder.path) == before
+
+
+def test_a_file_that_took_the_name_of_an_open_one_does_not_hide_it(folder):
+    link = folder.path / "link.json"
+    os.link(folder.path / "other.db", link)
+    kept = folder.path / "kept"
+    (folder.path / "other.db").rename(kept)
+    with pytest.raises(SessionFileError, match="a database that is open"):
+        folder.manager.conversation.load(link)
+    kept.rename(folder.path / "other.db")
+
+
+def test_a_closed_collections_file_is_only_no_export(folder):
+    link = folder.path / "link.json"
+    os.link(folder.path / "closed.db", link)
+    with pytest.raises(SessionFileError, match=r"not UTF-8|start with a list"):
+        folder.manager.conversation.load(link)
+    with pytest.raises(RetentiveError, match="not an export"):
+        folder.db.import_(link)
+
+
+WRITERS = ["export", "save", "json", "markdown", "plot"]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_nothing_is_written_over_a_collection(folder, writer):
+    write = folder.writers()[writer]
+    os.link(folder.path / "own.db", folder.path / "link.json")
+    (folder.path / "symbolic.json").symlink_to("closed.db")
+    names = [*OPEN, "closed.db", "link.json", "symbolic.json"]
+    before = [(name, (folder.path / name).lstat().st_ino) for name in names]
+    for name in names:
+        with pytest.raises(InvalidInputError):
+            write(folder.path / name)
+    assert [(name, (folder.path / name).lstat().st_ino) for name in names] == before
+    with Collection("closed", folder.path, embedder=EMBEDDER) as closed:
+        assert closed.turns("s")[0].text == "precious"
+    assert folder.manager.record("user", "stored after that") in folder.manager.conversation.turns
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_is_no_regular_file_is_left_alone(folder, writer, monkeypatch):
+    write = folder.writers()[writer]
+    monkeypatch.chdir(folder.path)  # the name of a socket is short
+    os.mkfifo("pipe")
+    names = ["pipe", "socket", "to-pipe"]
+    Path("to-pipe").symlink_to("pipe")
+    try:
+        os.mknod("device", 0o600 | stat.S_IFCHR, os.makedev(1, 3))  # never a device of the system's: it could be lost
+        names.append("device")
+    except PermissionError:  # nobody but root makes one
+        pass
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        before = [(name, Path(name).lstat().st_mode, Path(name).lstat().st_ino) for name in names]
+        for name in names:
+            with pytest.raises(InvalidInputError):
+                write(folder.path / name)
+        assert [(name, Path(name).lstat().st_mode, Path(name).lstat().st_ino) for name in names] == before
+
+
+def test_a_session_is_saved_where_a_link_leads(folder):
+    real, link = folder.path / "real.json", folder.path / "link.json"
+    real.write_text("[]")
+    link.symlink_to(real)
+    assert folder.manager.conversation.save(link) == link
+    assert link.is_symlink()
+    assert json.loads(real.read_text())[0]["content"] == "I cannot eat peanuts at all"
+    assert folder.manager.conversation.load(link) == 1
