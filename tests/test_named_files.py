@@ -102,9 +102,14 @@ def locks(folder):
     if not held.exists():
         return None
     numbers = {found.stat().st_ino: found.name for found in folder.iterdir() if found.name in OPEN}
-    fields = [line.split() for line in held.read_text().splitlines() if "->" not in line]
-    own = [(int(of[5].rpartition(":")[2]), of[3], of[6], of[7]) for of in fields if int(of[4]) == os.getpid()]
-    return sorted((numbers[number], *rest) for number, *rest in own if number in numbers)
+
+    def own():
+        fields = [line.split() for line in held.read_text().splitlines() if "->" not in line]
+        found = [(int(of[5].rpartition(":")[2]), of[3], of[6], of[7]) for of in fields if int(of[4]) == os.getpid()]
+        return {(numbers[number], *rest) for number, *rest in found if number in numbers}
+
+    # A reading of the list is not of one moment: where other processes lock and unlock, a line can be missing.
+    return set().union(*(own() for _ in range(30)))
 
 
 READERS = ["import_", "load", "model", "evaluate", *IMPORTERS]
