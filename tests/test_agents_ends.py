@@ -178,3 +178,42 @@ def test_a_loop_that_breaks_ends_the_calls_that_wait_and_the_next_call_has_a_new
     assert "event loop" in str(given)
     assert given.__cause__ is broken
     check_works()
+
+
+def test_a_memory_that_cancels_every_task_of_its_loop_leaves_nobody_waiting():
+    """Also calls whose task has not begun."""
+    gate = threading.Event()
+
+    class Busy(Doing):
+        async def aget(self, **options):
+            assert gate.wait(30)  # the loop stands still, and the others' tasks wait for it
+            return []
+
+    def cancel_all():
+        for task in asyncio.all_tasks():
+            task.cancel()
+
+    class Cancelling(Doing):
+        async def aget(self, **options):
+            cancel_all()
+            return []
+
+    ended = []
+
+    def use(memory):
+        try:
+            ended.append(memory.get())
+        except BaseException as error:  # a test looks at it
+            ended.append(type(error))
+
+    threads = []
+    for memory in (Busy(), Cancelling(), *(Doing() for _ in range(4))):
+        threads.append(threading.Thread(target=use, args=(memory,), daemon=True))
+        threads[-1].start()
+        while not _blocking._helper._loop or len(_blocking._helper._loop._waiting) < len(threads):
+            pass  # each has its task in turn
+    gate.set()
+    [thread.join(20) for thread in threads]
+    assert not any(thread.is_alive() for thread in threads)
+    assert ended.count(asyncio.CancelledError) == 4
+    assert within(20, Doing().get) == [Message.system("a profile")]

@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,9 +65,12 @@ def test_damage_anywhere_opens_right_or_is_a_typed_error_and_verify_says_so(tmp_
     if not SOAK:
         drawn = random.Random(len(kind))
         tasks = [task for file in FILES for task in drawn.sample([t for t in tasks if t[1:3] == [*file]], SAMPLE // 4)]
+    total = Counter()
     for start in range(0, len(tasks), BATCH):
         counts, wrong = program("read", tmp_path, kind, tasks=tasks[start : start + BATCH])
         assert wrong == []
-        assert counts["opened"] > counts["damaged_files"] // 3
-        assert counts["memories saved"] > counts["damaged_files"]
+        total.update(counts)
         counted(damaged_files=counts["damaged_files"])
+    # Of all kinds of damage together: a batch may be of files that are cut, none of which opens.
+    assert total["opened"] > total["damaged_files"] // 3
+    assert total["memories saved"] > total["damaged_files"]

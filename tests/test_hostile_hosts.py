@@ -237,7 +237,9 @@ def test_agents_memories_answer_or_refuse(counted, sequence, which):
         for method, given_arguments in sequence:
             if isinstance(given_arguments.get("messages"), list):
                 pairs = given_arguments["messages"]
-                given_arguments["messages"] = [message(*pair) if isinstance(pair, tuple) else pair for pair in pairs]
+                given_arguments["messages"] = [
+                    message(*pair) if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in pairs
+                ]
             if hasattr(memory, method):
                 called(db, memory, method, given_arguments)
         check_usable(db)

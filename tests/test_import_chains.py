@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retentive import Collection, HashEmbedder
+from retentive import Collection, HashEmbedder, InvalidInputError
 
 
 def part(source, target, ids):
@@ -229,3 +229,19 @@ def test_no_document_is_linked_into_a_chain(db, tmp_path):
     assert db.get_one("a").superseded_by == "forgotten"
     assert db.get_one("doc").superseded_by is None
     assert db.verify().ok
+
+
+def test_a_memory_that_was_made_from_itself_is_refused(db, tmp_path):
+    file = tmp_path / "chat.jsonl"
+    with Collection("source", embedder=db.embedder) as source:
+        source.remember("I have a dog", session="s", id="t")
+        source.remember("the pet is a dog", kind="fact", session="s", id="f")
+        source.export(file)
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for row in rows:
+        if row.get("id") == "f":
+            row["consolidated_from"] = ["t", "f"]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(InvalidInputError, match="names the memory itself, 'f'"):
+        db.import_(file)
+    assert db.count() == 0

@@ -139,12 +139,18 @@ def _restored(fields: Fields, line: int) -> Restored:
             "superseded_by and superseded_at come together; the first is null where it is forgotten"
         )
     at = fields.instant("superseded_at") if is_superseded else 0
+    sources = _validate.memory_ids(_list(values.get("consolidated_from", []), "consolidated_from"))
+    if values.get("id") in sources:
+        raise InvalidInputError(
+            f"consolidated_from names the memory itself, {_validate.shown(values['id'])}; expected the ids of the "
+            "turns that it was made from"
+        )
     return {
         "line": line,
         "supersedes": None if supersedes is None else _validate.memory_id(supersedes, "supersedes"),
         "superseded": (None if by is None else _validate.memory_id(by, "superseded_by"), at) if is_superseded else None,
         "cited": _validate.boolean("cited", values.get("cited", False)),
-        "consolidated_from": _validate.memory_ids(_list(values.get("consolidated_from", []), "consolidated_from")),
+        "consolidated_from": sources,
         "feedback": [_feedback(given) for given in _list(values.get("feedback", []), "feedback")],
     }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import IO
 
 
-def lock(file: IO[str] | IO[bytes]) -> bool:
-    """Hold the file until it is closed: nobody else removes it as what a killed process left. False: somebody does."""
+def lock(file: IO[str] | IO[bytes]) -> bool | None:
+    """Hold the file until it is closed: nobody else removes it as what a killed process left.
+
+    False: somebody else holds it. None: its file system has no locks, and nobody removes anything there.
+    """
     try:
         import fcntl
     except ImportError:  # Windows, where an open file cannot be removed
@@ -16,6 +18,6 @@ def lock(file: IO[str] | IO[bytes]) -> bool:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
-        return os.name == "nt"
+    except OSError:
+        return None
     return True

@@ -26,10 +26,9 @@ def write(path: Path, content: str, given: Path | None = None) -> None:
     """
     beginning = f".{path.name[:50]}.{hashlib.blake2b(path.name.encode(), digest_size=4).hexdigest()}."
     _remove_dead(path.parent, beginning)
-    temporary = path.with_name(f"{beginning}{os.urandom(6).hex()}.tmp")
+    temporary, file = _held(path, beginning, given or path)
     try:
-        with _opened(temporary, given or path) as file:
-            lock(file)
+        with file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -51,6 +50,35 @@ def _remove_dead(folder: Path, beginning: str) -> None:
             with suppress(FileNotFoundError, PermissionError), left.open("rb") as file:
                 if lock(file):
                     left.unlink()
+
+
+def _held(path: Path, beginning: str, given: Path) -> tuple[Path, IO[str]]:
+    """Return a new file beside `path` that is locked, and its name.
+
+    Another call that looked for dead ones between its making and its lock may have removed it: then there is one more.
+    """
+    while True:
+        temporary = path.with_name(f"{beginning}{os.urandom(6).hex()}.tmp")
+        file = _opened(temporary, given)
+        try:
+            is_ours = _is_held(file, temporary)
+        except BaseException:
+            file.close()
+            raise
+        if is_ours:
+            return temporary, file
+        file.close()
+
+
+def _is_held(file: IO[str], temporary: Path) -> bool:
+    if os.name == "nt":  # which removes no open file
+        return True
+    if lock(file) is False:
+        return False
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), temporary.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _opened(temporary: Path, path: Path) -> IO[str]:

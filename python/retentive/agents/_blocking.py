@@ -51,6 +51,12 @@ async def _into(answer: Future[T], call: Callable[[], Coroutine[Any, Any, T]], p
         answer.set_result(returned)
 
 
+def _unanswered(answer: Future[Any]) -> None:
+    """Answer a call whose task has ended without: another memory's work cancelled it before its first step."""
+    if not answer.done():
+        answer.set_exception(asyncio.CancelledError())
+
+
 def has_own_loop() -> bool:
     """Return whether the running loop is there for one blocking call, so that its work may as well block it."""
     return _place.get() == "own loop"
@@ -109,9 +115,12 @@ class _Loop:
         work = _into(answer, call, "helper loop")
         if not self.ended:
             try:
-                return asyncio.run_coroutine_threadsafe(work, self._loop)
+                task = asyncio.run_coroutine_threadsafe(work, self._loop)
             except RuntimeError:  # it is closed
                 self.ended = True
+            else:
+                task.add_done_callback(lambda _: _unanswered(answer))
+                return task
         self._waiting.discard(answer)
         work.close()
         return None

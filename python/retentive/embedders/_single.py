@@ -68,7 +68,12 @@ def _validated(embedder: Embedder) -> Embedder:
 
 
 def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def is_weight(value: Any) -> bool:
@@ -76,16 +81,18 @@ def is_weight(value: Any) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TOKENS
 
+
+_MOST_TOKENS = 2**31 - 1
 
 _OPTIONAL: dict[str, tuple[Callable[[object], bool], str]] = {
     "noise_floor": (_is_number, "a finite number"),
     "refusal_floor": (_is_number, "a finite number"),
     "late_interaction_floor": (_is_number, "a finite number"),
     "dense_weight": (is_weight, "a number of 0 to 1"),
-    "window": (_is_count, "a whole number of tokens of at least 1"),
-    "part_tokens": (_is_count, "a whole number of tokens of at least 1"),
+    "window": (_is_count, "a whole number of tokens from 1 to 2**31 - 1"),
+    "part_tokens": (_is_count, "a whole number of tokens from 1 to 2**31 - 1"),
     "query_terms": (callable, "a method"),
     "late_interaction": (callable, "a method"),
     "embed_parts": (callable, "a method"),

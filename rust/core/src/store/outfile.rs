@@ -1,5 +1,5 @@
 //! A file that is whole or not there: written beside its place, and renamed when it is complete.
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,16 +29,34 @@ pub(super) fn create_beside(target: &Path, ending: &str) -> Result<(PathBuf, Fil
         name.push(format!(".{}-{number}.{ending}", std::process::id()));
         let name = PathBuf::from(name);
         match options.open(&name) {
-            Ok(file) => {
-                // Some file systems have no locks; what is left there stays.
-                let _ = file.try_lock();
-                return Ok((name, file));
-            }
+            Ok(file) if is_held(&file, &name) => return Ok((name, file)),
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(os_error(target, &error)),
         }
     }
     Err(fault::io(target, libc::EEXIST))
+}
+
+/// Locks a new file. Not where another call looked for dead ones before it was locked, took it for one and removed it, or is about to.
+fn is_held(file: &File, name: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => is_at(file, name),
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => true, // a file system without locks, where nothing is removed
+    }
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, name: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let numbers = |found: io::Result<std::fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
+    numbers(file.metadata()).is_some_and(|own| numbers(name.symlink_metadata()) == Some(own))
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, name: &Path) -> bool {
+    name.exists()
 }
 
 /// A new file without a name, in the folder of `target`: nobody else can open it, and it is gone with the process.
@@ -89,11 +107,13 @@ fn remove_dead(target: &Path, ending: &str) {
         let ours = numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(process, number)| {
             [process, number].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
         });
-        if ours
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
-        {
+        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(entry.path());
+            drop(file); // only now: whoever has just made it finds it held, or gone
         }
     }
 }
@@ -137,18 +157,26 @@ impl Outfile {
 
     /// Puts it in its place, with its bytes on the disk.
     pub fn keep(mut self) -> Result<()> {
-        let done = self.flushed().and_then(|()| std::fs::rename(&self.part, &self.target));
-        done.map_err(|error| os_error(&self.target, &error))?;
+        // Locked until it has its name: another call that writes this target takes what nobody holds for what a kill left.
+        let done = self.flushed().and_then(|held| {
+            std::fs::rename(&self.part, &self.target)?;
+            Ok(held)
+        });
+        let held = done.map_err(|error| os_error(&self.target, &error))?;
         self.kept = true;
+        drop(held);
         sync_folder(&self.target);
         Ok(())
     }
 
-    fn flushed(&mut self) -> io::Result<()> {
-        match self.file.take() {
-            Some(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all(),
-            None => OpenOptions::new().write(true).open(&self.part)?.sync_all(),
-        }
+    /// With its bytes on the disk, still open.
+    fn flushed(&mut self) -> io::Result<File> {
+        let file = match self.file.take() {
+            Some(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?,
+            None => OpenOptions::new().write(true).open(&self.part)?,
+        };
+        file.sync_all()?;
+        Ok(file)
     }
 }
 
