@@ -291,3 +291,43 @@ tell([ended_well(child) for child in children], [turn.text for turn in db.turns(
 """
     )
     assert told == ['[True] ["from the judge\'s child"]']
+
+
+def test_a_fork_while_another_thread_loads_the_model_hangs_no_child(run):
+    """Native code makes things once a process, behind locks that a child would wait for."""
+    told = run(
+        FORKS
+        + """
+import threading, time
+from retentive import _fork
+from retentive.embedders import StaticEmbedder
+import numpy, tokenizers
+
+begun, ended = threading.Event(), []
+
+
+def load():
+    with _fork.held_back():
+        begun.set()
+        time.sleep(0.3)
+        StaticEmbedder().embed_query("first")
+        ended.append(True)
+
+
+loading = threading.Thread(target=load)
+loading.start()
+assert begun.wait(20)
+child = forked(lambda: len(StaticEmbedder().embed_query("child")) == 256)
+tell(ended, ended_well(child))
+loading.join()
+
+
+def fork_within():
+    with _fork.held_back():
+        return forked(lambda: len(StaticEmbedder().embed_query("child")) == 256)
+
+
+tell(ended_well(fork_within()))
+"""
+    )
+    assert told == ["[True] True", "True"]

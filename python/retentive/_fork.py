@@ -10,17 +10,23 @@ import contextlib
 import importlib
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # What is imported when needed.
 _PACKAGES = frozenset({"asyncio", "huggingface_hub", "numpy", "onnxruntime", "retentive", "tokenizers"})
 # Whoever waits for the interpreter while this thread sleeps gets it, and asks for it again only after 5 ms: a look at
 # the modules and the fork after it are not cut in two.
 _MOMENT_S = 0.000001
+# For native code of others that lets go of the interpreter: should it wait for the thread that forks, the fork goes on.
+_MOST_S = 10.0
+_LOOK_S = 0.001
+
+_held_back: list[int] = []  # the threads in it, by their number
 
 
 def in_child(renew: Callable[[], None]) -> None:
@@ -29,18 +35,38 @@ def in_child(renew: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=renew)
 
 
-def wait_for_imports() -> None:
-    """Return when no other thread is importing what this package imports when needed."""
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Have other threads' forks wait, while native code makes what it makes once a process, behind locks of its own."""
+    thread = threading.get_ident()
+    _held_back.append(thread)
+    try:
+        yield
+    finally:
+        _held_back.remove(thread)
+
+
+def wait_for_first_uses() -> None:
+    """Return when no other thread imports what this package imports when needed, or is in what holds forks back."""
     waited_for: set[str] = set()
+    deadline = time.monotonic() + _MOST_S
     while True:
         time.sleep(_MOMENT_S)
         under_way = _under_way() - waited_for
+        others = any(thread != threading.get_ident() for thread in _held_back)
         if not under_way:
-            return
+            if not others or time.monotonic() > deadline:
+                return
+            time.sleep(_LOOK_S)
         for name in under_way:
             waited_for.add(name)
             with contextlib.suppress(ImportError):  # theirs to report: whoever needs the module imports it again
                 importlib.import_module(name)  # waits for the other thread; not for this one, where it is in it itself
+
+
+def _forget_other_threads() -> None:
+    """In a forked child, they do not exist."""
+    _held_back[:] = [thread for thread in _held_back if thread == threading.get_ident()]
 
 
 def _under_way() -> set[str]:
@@ -50,4 +76,5 @@ def _under_way() -> set[str]:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=wait_for_imports)
+    os.register_at_fork(before=wait_for_first_uses)
+    in_child(_forget_other_threads)

@@ -239,6 +239,7 @@ def _blocks(text: str, at_least: int) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
+@_fork.held_back()
 def _tokenizer(folder: ModelFolder) -> Any:
     from tokenizers import Tokenizer
 
@@ -249,6 +250,7 @@ def _tokenizer(folder: ModelFolder) -> Any:
     return tokenizer
 
 
+@_fork.held_back()
 def _model(folder: ModelFolder) -> Any:
     import onnxruntime
 

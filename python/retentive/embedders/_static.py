@@ -155,6 +155,7 @@ class _Model:
         self._tokenizer.encode_special_tokens = True  # as the text it is
         self._unknown = cast("int", self._tokenizer.token_to_id(UNKNOWN))
         self._ids_of = _Runs(self._tokenizer).__getitem__
+        self._ids_of(UNKNOWN)  # the first use of a tokenizer makes what the others have
 
     def embed(self, texts: Iterable[str]) -> Floats:
         import numpy as np
@@ -228,7 +229,8 @@ class _SharedModel:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = _Model(FOLDER)
+                    with _fork.held_back():
+                        self._loaded = _Model(FOLDER)
         return self._loaded
 
     def renew_lock(self) -> None:
