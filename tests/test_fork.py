@@ -210,6 +210,51 @@ tell(ended_well(child), sorted(turn.text for turn in db.turns("s")))
     assert told == ["True ['child', 'first']"]
 
 
+# What the library that binds Python to Rust imports at some first use and keeps. (Modules of the standard library in C import too,
+# and keep nothing behind a lock.)
+KEPT_BY_BINDING = "asyncio collections.abc decimal fractions ipaddress operator pathlib types uuid weakref zoneinfo"
+
+
+def test_native_code_imports_nothing_that_a_fork_does_not_wait_for(run):
+    """It would keep what it found behind a lock of its own, which a child of a fork in that moment waits for in vain."""
+    told = run(
+        """
+import builtins
+imported, usual = set(), builtins.__import__
+
+
+def noted(name, globals=None, locals=None, fromlist=(), level=0):
+    if type(fromlist) is list:  # as native code asks for a module; a statement gives a tuple or None
+        imported.add(name)
+    return usual(name, globals, locals, fromlist, level)
+
+
+builtins.__import__ = noted
+from retentive import _core
+
+db = opened()
+id = db.remember("a turn", session="s")
+db.remember_many([{"text": f"turn {i}", "session": "s", "metadata": {"n": i}} for i in range(100)])
+db.recall("turn", session="s", filter={"n": {"$gt": 3}})
+db.context("turn", "s")
+db.search("turn", session="s")
+db.similar(id)
+db.export(folder + ".jsonl")
+opened().close()
+Collection("other", path=folder, embedder=HashEmbedder(64)).import_(folder + ".jsonl")
+for wrong in (lambda: db.remember("", session="s"), lambda: _core.estimate_tokens(5)):
+    try:
+        wrong()
+    except (ValueError, TypeError):
+        pass
+db.verify()
+tell("threading" in imported, sorted(imported & set(sys.argv[2].split())))
+""",
+        KEPT_BY_BINDING,
+    )
+    assert told == ["True []"]
+
+
 def test_a_collection_in_memory_refuses_in_the_child_and_goes_on_in_the_parent(run):
     told = run(
         FORKS

@@ -49,4 +49,13 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)] // the name Python has for it
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// An argument of a wrong type is refused here once, while a fork waits for this import: `PyO3` keeps a name for that (see `names`).
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyAnyMethods;
+        let refused = module.getattr("estimate_tokens")?.call1((module.py().None(),));
+        debug_assert!(refused.is_err(), "a text is asked for");
+        Ok(())
+    }
 }

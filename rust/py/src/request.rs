@@ -132,7 +132,12 @@ pub fn models(given: Vec<(String, usize, Bound<'_, PyAny>)>) -> PyResult<Vec<eng
 
 /// What is given for each model, in order.
 fn each<T>(given: &Bound<'_, PyAny>, extract: fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
-    given.try_iter()?.map(|of_model| extract(&of_model?)).collect()
+    let mut all = Vec::new();
+    // Not collected: that asks for the iterator's length, by a function which `PyO3` imports and keeps (see `names`).
+    for of_model in given.try_iter()? {
+        all.push(extract(&of_model?)?);
+    }
+    Ok(all)
 }
 
 /// The rows of an array.
