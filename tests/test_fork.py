@@ -210,13 +210,13 @@ tell(ended_well(child), sorted(turn.text for turn in db.turns("s")))
     assert told == ["True ['child', 'first']"]
 
 
-# What the library that binds Python to Rust imports at some first use and keeps. (Modules of the standard library in C import too,
-# and keep nothing behind a lock.)
+# What the library that binds Python to Rust imports at some first use and keeps. (Modules of the standard library in C
+# import too, and keep nothing behind a lock.)
 KEPT_BY_BINDING = "asyncio collections.abc decimal fractions ipaddress operator pathlib types uuid weakref zoneinfo"
 
 
 def test_native_code_imports_nothing_that_a_fork_does_not_wait_for(run):
-    """It would keep what it found behind a lock of its own, which a child of a fork in that moment waits for in vain."""
+    """It would keep what it found behind a lock of its own, which a child forked in that moment waits for in vain."""
     told = run(
         """
 import builtins
