@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -211,7 +212,8 @@ def test_a_memory_that_cancels_every_task_of_its_loop_leaves_nobody_waiting():
         threads.append(threading.Thread(target=use, args=(memory,), daemon=True))
         threads[-1].start()
         while not _blocking._helper._loop or len(_blocking._helper._loop._waiting) < len(threads):
-            pass  # each has its task in turn
+            time.sleep(0.001)
+        time.sleep(0.02)  # each has asked for its task, in turn
     gate.set()
     [thread.join(20) for thread in threads]
     assert not any(thread.is_alive() for thread in threads)

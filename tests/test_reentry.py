@@ -1,10 +1,15 @@
 """A signal handler, a finalizer or a garbage collection uses a collection in the middle of a call on it: no hang."""
 
+import asyncio
+import contextlib
+import contextvars
 import gc
+import opcode
 import signal
 import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -98,6 +103,59 @@ def test_at_every_line_of_loading_a_model_it_can_be_asked_for(monkeypatch, make)
         assert at[-1].get() is not None
 
     assert at_every_line(load, ask) > 4
+
+
+# After these Python looks whether a signal has come.
+LOOKS = {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
+
+
+def interrupt_at(wanted, call):
+    """Call, and raise Ctrl-C's exception at one of the places where it may come; whether there are so many."""
+    passed = 0
+    done = {}  # the last instruction of each frame
+
+    def trace(frame, event, argument):
+        nonlocal passed
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            looks = done.get(frame) in LOOKS
+            done[frame] = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+            passed += looks
+            if looks and passed == wanted:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return passed >= wanted
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an instruction of a finalizer
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_interrupt_anywhere_in_a_blocking_call_hangs_nobody_after_it(nested):
+    async def one():
+        await asyncio.sleep(0.005)  # it is waited for
+        return 1
+
+    async def asks():
+        return _blocking.run(one)
+
+    def call():
+        with _blocking.at_work() if nested else contextlib.nullcontext():
+            return _blocking.run(asks if nested else one)
+
+    wanted = 0
+    with ThreadPoolExecutor() as others:
+        while interrupt_at(wanted := wanted + 1, lambda: contextvars.copy_context().run(call)):
+            assert others.submit(_blocking.run, one).result() == 1
+    assert wanted > 20
 
 
 def test_at_every_line_of_starting_the_helper_loop_it_can_be_asked_for():

@@ -1,14 +1,18 @@
-"""Blocking calls of async methods, also from inside a running event loop."""
+"""Blocking calls of async methods, also from inside a running event loop.
+
+An exception of a signal handler, as Ctrl-C's, may come anywhere in the thread that waits. So that thread takes
+no lock that another one needs: a `Condition`, as in the standard library's futures, it could leave locked for ever.
+"""
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextvars
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from retentive import _fork
 from retentive._errors import RetentiveError
@@ -32,29 +36,96 @@ def run(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """
     if _place.get() is None:
         return _helper.run(call)
-    answer: Future[T] = Future()
-    with ThreadPoolExecutor(1, "retentive-agents-nested") as pool:
-        context = contextvars.copy_context()
-        pool.submit(context.run, asyncio.run, _into(answer, call, "own loop")).result()
-    return answer.result()
+    answer: _Answer[T] = _Answer()
+    ended: _Answer[None] = _Answer()
+
+    def serve() -> None:
+        try:
+            asyncio.run(_into(answer, call, "own loop"))
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            ended.fail(error)
+        else:
+            ended.give(None)
+
+    context = contextvars.copy_context()
+    _start_thread("retentive-agents-nested", lambda: context.run(serve))
+    try:
+        ended.wait()
+    except BaseException:
+        answer.abandon()
+        raise
+    return answer.wait()
 
 
-async def _into(answer: Future[T], call: Callable[[], Coroutine[Any, Any, T]], place: _Place) -> None:
+def _start_thread(name: str, job: Callable[[], None]) -> None:
+    """Start a thread that a process does not wait for at its end. `Thread.start` waits with a `Condition`."""
+
+    def named() -> None:
+        threading.current_thread().name = name
+        job()
+
+    _thread.start_new_thread(named, ())
+
+
+class _Answer(Generic[T]):
+    """What a call returned or raised, once: given by the thread of its loop, waited for by one other."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Lock()  # held until there is an answer; not a `Condition`, see above
+        self._ready.acquire()
+        self._task: asyncio.Task[None] | None = None
+        self._abandoned = False
+        self._returned: T | None = None
+        self._raised: BaseException | None = None
+        self.done = False
+
+    def begin(self) -> None:
+        """Tell the answer which task works at it: the running one. It is cancelled where nobody waits any more."""
+        self._task = asyncio.current_task()
+        if self._abandoned:
+            raise asyncio.CancelledError
+
+    def give(self, returned: T) -> None:
+        if not self.done:
+            self._returned = returned
+            self._end()
+
+    def fail(self, raised: BaseException) -> None:
+        if not self.done:
+            self._raised = raised
+            self._end()
+
+    def _end(self) -> None:
+        self.done = True
+        self._ready.release()
+
+    def wait(self) -> T:
+        self._ready.acquire()
+        if self._raised is not None:
+            try:
+                raise self._raised
+            finally:
+                self._raised = None  # a traceback that leads to what holds it is a circle
+        return cast("T", self._returned)
+
+    def abandon(self) -> None:
+        """End the work, if it has not ended: nobody waits for it."""
+        self._abandoned = True
+        if (task := self._task) is not None and not self.done:
+            with suppress(RuntimeError):  # the loop is closed
+                task.get_loop().call_soon_threadsafe(task.cancel)
+
+
+async def _into(answer: _Answer[T], call: Callable[[], Coroutine[Any, Any, T]], place: _Place) -> None:
     """Put what a call returns or raises into `answer`: a task that is left by SystemExit ends the run of its loop."""
     _place.set(place)
     try:
+        answer.begin()
         returned = await call()
     except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
-        if not answer.done():
-            answer.set_exception(error)
+        answer.fail(error)
     else:
-        answer.set_result(returned)
-
-
-def _unanswered(answer: Future[Any]) -> None:
-    """Answer a call whose task has ended without: another memory's work cancelled it before its first step."""
-    if not answer.done():
-        answer.set_exception(asyncio.CancelledError())
+        answer.give(returned)
 
 
 def has_own_loop() -> bool:
@@ -80,21 +151,23 @@ class _Helper:
         self._loop: _Loop | None = None
 
     def run(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        answer: Future[T] = Future()
-        while (task := self._running().start(answer, call)) is None:
-            pass  # its loop broke meanwhile
-        try:
-            return answer.result()
-        except BaseException:
-            if not answer.done():
-                task.cancel()  # Ctrl-C ends the wait
-            raise
+        answer: _Answer[T] = _Answer()
+        while True:
+            loop = self._running()
+            try:
+                if loop.start(answer, call):
+                    return answer.wait()
+            except BaseException:
+                answer.abandon()  # where Ctrl-C ended the wait
+                raise
+            finally:
+                loop.forget(answer)
 
     def _running(self) -> _Loop:
         with self._lock:
             if self._loop is None or self._loop.ended:
                 loop = _Loop()
-                threading.Thread(target=loop.serve, name="retentive-agents", daemon=True).start()
+                _start_thread("retentive-agents", loop.serve)
                 # Only now may it be found: a signal handler that comes in between waits for one that runs.
                 self._loop = loop
             return self._loop
@@ -106,24 +179,35 @@ class _Loop:
     def __init__(self) -> None:
         self.ended = False
         self._loop = asyncio.new_event_loop()
-        self._waiting: set[Future[Any]] = set()
+        self._waiting: set[_Answer[Any]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # a loop keeps weak references alone
 
-    def start(self, answer: Future[T], call: Callable[[], Coroutine[Any, Any, T]]) -> Future[None] | None:
-        """Start a call; None where the loop has ended."""
+    def start(self, answer: _Answer[T], call: Callable[[], Coroutine[Any, Any, T]]) -> bool:
+        """Start a call; False where the loop has ended."""
+
+        def begin() -> None:
+            task = self._loop.create_task(_into(answer, call, "helper loop"))
+            self._tasks.add(task)
+            task.add_done_callback(over)
+
+        def over(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            # Another memory's work cancelled it before its first step.
+            answer.fail(asyncio.CancelledError())
+
         self._waiting.add(answer)  # before it is asked whether it has ended, which it says before it looks who waits
-        answer.add_done_callback(self._waiting.discard)
-        work = _into(answer, call, "helper loop")
         if not self.ended:
             try:
-                task = asyncio.run_coroutine_threadsafe(work, self._loop)
+                self._loop.call_soon_threadsafe(begin)
             except RuntimeError:  # it is closed
                 self.ended = True
             else:
-                task.add_done_callback(lambda _: _unanswered(answer))
-                return task
+                return True
+        return False
+
+    def forget(self, answer: _Answer[Any]) -> None:
+        """Nobody waits for it any more."""
         self._waiting.discard(answer)
-        work.close()
-        return None
 
     def serve(self) -> None:
         """Run, whatever a memory's own work does."""
@@ -146,8 +230,7 @@ class _Loop:
                     "done is not known: look, and call again"
                 )
                 ended.__cause__ = cause
-                if not answer.done():
-                    answer.set_exception(ended)
+                answer.fail(ended)
 
 
 _helper = _Helper()
