@@ -12,6 +12,7 @@ from retentive._errors import InvalidInputError
 from retentive._give_way import giving_way, let_go
 from retentive._steps import CHECKPOINT, Steps
 from retentive._vectors import given_vectors
+from retentive._whole import import_whole
 
 if TYPE_CHECKING:
     from retentive._engine import Engine
@@ -100,6 +101,7 @@ def _one_row(vectors: Any) -> Any:
     """Return the vectors of a single text as rows: `[d]` is one too."""
     if vectors is None:
         return None
+    import_whole("numpy")
     import numpy as np
 
     try:

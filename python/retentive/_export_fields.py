@@ -11,6 +11,7 @@ from retentive import _json, _times, _validate
 from retentive._constants import DOCUMENT, FACT, KINDS, PINNED, TURN
 from retentive._errors import InvalidInputError
 from retentive._remember import normalised_key
+from retentive._whole import import_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,6 +169,7 @@ def _feedback(given: object) -> tuple[str, int]:
 
 
 def _vectors(value: object, dimensions: Sequence[int]) -> list[Parts]:
+    import_whole("numpy")
     import numpy as np
 
     models = _list(value, "vectors")
@@ -186,6 +188,7 @@ def _vectors(value: object, dimensions: Sequence[int]) -> list[Parts]:
 
 def floats(value: object, name: str, dimension: int) -> Vector:
     """Return little-endian float32 from base64, `[dimension]`: finite, and not all zeroes."""
+    import_whole("numpy")
     import numpy as np
 
     if not isinstance(value, str):

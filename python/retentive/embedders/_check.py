@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from retentive._core import checked_vectors
 from retentive._errors import EmbedderError, RetentiveError
 from retentive._steps import Steps, called, raised_by_callable
+from retentive._whole import import_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ def checked_documents(embedder: Embedder, texts: Sequence[str]) -> Steps[npt.NDA
     Raises:
         EmbedderError: the embedder raised (its exception is the cause) or returned something else.
     """
+    import_whole("numpy")
     import numpy as np
 
     if not texts:
@@ -135,6 +137,7 @@ def check_vectors(vectors: Any, *, count: int | None, dimension: int, source: st
     Raises:
         EmbedderError: not numbers, another shape, NaN, infinity (also beyond float32), or a vector of zeroes.
     """
+    import_whole("numpy")
     import numpy as np
 
     expected = (dimension,) if count is None else (count, dimension)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from retentive._whole import import_whole
 from retentive.embedders._callable import checked_dimension
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class HashEmbedder:
 
     def embed_documents(self, texts: list[str]) -> npt.NDArray[np.float32]:
         """Return one row a text, float32 `[len(texts), dimension]`, of length 1."""
+        import_whole("numpy")
         import numpy as np
 
         vectors = np.empty((len(texts), self.dimension), np.float32)
@@ -49,6 +51,7 @@ class HashEmbedder:
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
         """Return float32 `[dimension]` of length 1, also for a text without words."""
+        import_whole("numpy")
         import numpy as np
 
         total = np.zeros(self.dimension, np.int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _fork
 from retentive._errors import ConfigurationError
+from retentive._whole import import_whole
 from retentive.embedders._tokens import encoded
 from retentive.embedders._windows import ends, sentence_borders, windows
 
@@ -241,6 +242,7 @@ def _blocks(text: str, at_least: int) -> Iterator[tuple[int, int]]:
 
 @_fork.held_back()
 def _tokenizer(folder: ModelFolder) -> Any:
+    import_whole("numpy", "tokenizers")
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder.tokenizer))
@@ -252,6 +254,7 @@ def _tokenizer(folder: ModelFolder) -> Any:
 
 @_fork.held_back()
 def _model(folder: ModelFolder) -> Any:
+    import_whole("numpy", "onnxruntime")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

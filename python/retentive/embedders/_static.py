@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retentive import _core, _fork
 from retentive._give_way import giving_way
+from retentive._whole import import_whole
 from retentive.embedders._tokens import encoded
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class _Runs(dict[str, tuple[int, ...]]):
 
 class _Model:
     def __init__(self, folder: Path) -> None:
+        import_whole("numpy", "tokenizers")
         import numpy as np
         from tokenizers import Tokenizer
 
