@@ -126,6 +126,28 @@ pub(super) fn full(path: &Path) -> Error {
     Error::Full { path: path.to_path_buf(), message }
 }
 
+/// Of a write of which nothing is stored.
+pub(super) fn nothing_stored(error: Error) -> Error {
+    match error {
+        Error::Full { path, .. } => Error::Full {
+            path,
+            message: "this could not be stored, the disk is full, and nothing of it was: free some space and try again; what was \
+                      stored before can be read"
+                .into(),
+        },
+        other => other,
+    }
+}
+
+/// Whether a commit that failed with this may be found done by the next process that opens the file. Not where a write into the log
+/// had no room: the frame that ends the transaction is the last one, and it is not whole.
+pub(super) fn may_be_committed(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return true };
+    let is_full = failure.extended_code == ffi::SQLITE_FULL
+        || (failure.extended_code == ffi::SQLITE_IOERR_WRITE && is_full(failure.extended_code));
+    !is_full
+}
+
 /// SQLite knows one way of being full. No room for the `-shm` file is another, and so are a quota and a limit on a file's size.
 fn is_full(extended_code: i32) -> bool {
     let last = std::io::Error::last_os_error();

@@ -8,6 +8,7 @@ use super::OpenOptions;
 use super::errno::errno;
 use super::fault::{self, At};
 use super::identity::FileId;
+use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, Reads};
 use super::schema::{self, Identity, Meta, Origin};
@@ -31,6 +32,7 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
         None => PathBuf::from(IN_MEMORY),
     };
     let reads = Reads::of(&path);
+    let noted = options.path.as_ref().map(|_| OpenFile::note(&path));
     let conn = if options.path.is_none() {
         open_writable(&path, &options, Access::Memory)?
     } else {
@@ -43,7 +45,10 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
     };
     expect_language(&conn, &path, &options.language)?;
     let reads = if options.path.is_some() { reads } else { Arc::default() };
-    let shared = Shared::new(path, options, conn, reads);
+    if let Some(file) = &noted {
+        file.opened();
+    }
+    let shared = Shared::new(path, options, conn, reads, noted);
     shared.scrub_after_kills();
     Ok(shared)
 }

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::fault::{self, At};
 use super::group::{Mark, Ran, Writer, run};
 use super::open::{expect_language, refuse_unseen_commits};
+use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
 use super::reads::{Length, Reads, Run};
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     waiting: AtomicUsize,
     readers: Mutex<Vec<Conn>>,
     closed: AtomicBool,
+    /// `None`: in memory, or closed.
+    open_file: Mutex<Option<OpenFile>>,
     /// An in-memory collection lives in the process that made it.
     process: u32,
     /// Up to this rev, what was erased has left the write-ahead log.
@@ -48,7 +51,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(path: PathBuf, options: OpenOptions, conn: Conn, reads: Arc<Reads>) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        options: OpenOptions,
+        conn: Conn,
+        reads: Arc<Reads>,
+        open_file: Option<OpenFile>,
+    ) -> Self {
         let (origin, epoch) = (conn.origin.clone(), conn.epoch);
         let reading = if conn.access == Access::Write { Access::Read } else { conn.access };
         let (mut writer, mut readers) = (Writer::default(), Vec::new());
@@ -67,6 +76,7 @@ impl Shared {
             waiting: AtomicUsize::new(0),
             readers: Mutex::new(readers),
             closed: AtomicBool::new(false),
+            open_file: Mutex::new(open_file),
             process: std::process::id(),
             scrubbed: AtomicI64::new(0),
             pending: AtomicBool::new(true),
@@ -264,14 +274,14 @@ impl Shared {
             let _ = self.end_group(writer);
             return Err(closed);
         }
-        self.connect_writer(writer)?;
+        self.connect_writer(writer).map_err(fault::nothing_stored)?;
         let reads = (!self.is_in_memory()).then_some(&self.reads);
         let begun = writer.begin(&self.path, reads).inspect_err(|_| {
             if writer.conn.is_none() {
                 self.leave_file();
             }
         });
-        if let Some((erased, scrubbed)) = begun? {
+        if let Some((erased, scrubbed)) = begun.map_err(fault::nothing_stored)? {
             self.notice(erased, scrubbed);
         }
         Ok(())
@@ -378,6 +388,7 @@ impl Shared {
         // The writer goes last: the last connection to close empties the write-ahead log, and it may write.
         self.readers.lock().clear();
         writer.conn = None;
+        *self.open_file.lock() = None;
     }
 
     pub(super) fn limit_pages(&self, pages: u32) -> Result<()> {
