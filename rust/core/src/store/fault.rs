@@ -200,6 +200,11 @@ fn may_write_log(path: &Path) -> bool {
     })
 }
 
+/// Whether the permissions allow to write a collection: its file, what is beside it, and into its folder. Nothing is opened.
+pub(super) fn may_be_written(path: &Path) -> bool {
+    path.parent().is_some_and(may_write) && may_write(path) && may_write_log(path)
+}
+
 /// By its permissions, without opening it.
 #[cfg(unix)]
 #[allow(unsafe_code)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use rusqlite::MAIN_DB;
 
 use super::fault::{self, At};
 use super::group::{Mark, Ran, Writer, run};
@@ -28,8 +29,10 @@ pub(super) struct Shared {
     options: OpenOptions,
     origin: Origin,
     epoch: i64,
-    /// How connections read: `Memory` has one connection for everything.
-    reading: Access,
+    /// How connections read, as it was opened: `Memory` has one connection for everything.
+    opened_for: Access,
+    /// It could not be written when it was opened, and can be since.
+    writable_since: AtomicBool,
     writer: Mutex<Writer>,
     /// Threads on their way to the writer's lock that will run a job under it.
     waiting: AtomicUsize,
@@ -71,7 +74,8 @@ impl Shared {
             options,
             origin,
             epoch,
-            reading,
+            opened_for: reading,
+            writable_since: AtomicBool::new(false),
             writer: Mutex::new(writer),
             waiting: AtomicUsize::new(0),
             readers: Mutex::new(readers),
@@ -86,11 +90,11 @@ impl Shared {
         }
     }
 
-    fn usable(&self) -> Result<()> {
+    pub(super) fn usable(&self) -> Result<()> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(Error::Closed(format!("the collection {} is closed; open it again", self.path.display())));
         }
-        if self.reading == Access::Memory && self.process != std::process::id() {
+        if self.is_in_memory() && self.process != std::process::id() {
             let message =
                 "an in-memory collection cannot be used in a forked child: it would be another copy; give it a path";
             return Err(fault::store(&self.path, message));
@@ -98,21 +102,47 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether this handle may write, as far as is known.
+    pub(super) fn is_writable(&self) -> bool {
+        !matches!(self.reading(), Access::ReadOnly | Access::Immutable)
+    }
+
+    /// The caller does not hold the writer's lock.
     pub(super) fn writable(&self) -> Result<()> {
         self.usable()?;
-        if matches!(self.reading, Access::ReadOnly | Access::Immutable) {
-            let reason = if self.options.readonly {
-                "opened with readonly=True"
-            } else {
-                "its file or folder cannot be written"
-            };
-            return Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)));
+        if self.is_writable() || self.became_writable()? {
+            return Ok(());
         }
-        Ok(())
+        let reason =
+            if self.options.readonly { "opened with readonly=True" } else { "its file or folder cannot be written" };
+        Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)))
+    }
+
+    /// Looks again at a file that could not be written when it was opened, and writes it from now on if it can be.
+    fn became_writable(&self) -> Result<bool> {
+        if self.options.readonly || !fault::may_be_written(&self.path) {
+            return Ok(false);
+        }
+        let mut writer = self.writer.lock();
+        if !self.writable_since.load(Ordering::SeqCst) {
+            let conn = match self.connect(Access::Write) {
+                Ok(conn) if conn.sql.is_readonly(MAIN_DB).at(&self.path)? => return Ok(false),
+                Err(error) if fault::means_unwritable(&error) => return Ok(false),
+                opened => opened?,
+            };
+            writer.conn = Some(conn);
+            self.writable_since.store(true, Ordering::SeqCst);
+        }
+        Ok(true)
+    }
+
+    /// How connections read.
+    fn reading(&self) -> Access {
+        if self.writable_since.load(Ordering::SeqCst) { Access::Read } else { self.opened_for }
     }
 
     pub(super) fn is_in_memory(&self) -> bool {
-        self.reading == Access::Memory
+        self.opened_for == Access::Memory
     }
 
     pub(super) fn busy_timeout(&self) -> Duration {
@@ -128,7 +158,7 @@ impl Shared {
         job: impl FnOnce(&ReadTx<'_>) -> Result<T>,
     ) -> Result<T> {
         self.usable()?;
-        if self.reading == Access::Memory {
+        if self.is_in_memory() {
             return self.read_in_memory(job);
         }
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
@@ -136,7 +166,7 @@ impl Shared {
         self.notice(meta.erased, meta.scrubbed);
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
         let answer = job(&ReadTx::new(conn, &self.path, meta, true));
-        if self.reading == Access::Immutable {
+        if conn.access == Access::Immutable {
             // Nobody was to change it; if somebody did, pages of two versions were read.
             conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
         }
@@ -156,13 +186,18 @@ impl Shared {
     /// A connection in a read transaction whose snapshot is fixed.
     fn begin_read(&self, length: Length, interrupt: Interrupt<'_>) -> Result<(Lease<'_>, Meta)> {
         let under_way = self.reads.enter(length, interrupt)?;
-        if self.reading == Access::Immutable {
+        let reading = self.reading();
+        if reading == Access::Immutable {
             refuse_unseen_commits(&self.path)?;
         }
-        let idle = self.readers.lock().pop();
+        let idle = {
+            let mut readers = self.readers.lock();
+            readers.retain(|conn| conn.access == reading);
+            readers.pop()
+        };
         let conn = match idle {
             Some(conn) => conn,
-            None => self.connect(self.reading)?,
+            None => self.connect(reading)?,
         };
         run(&conn.sql, "BEGIN").at(&self.path)?;
         let meta = conn.meta(&self.path).inspect_err(|_| self.leave_file())?;
@@ -289,7 +324,7 @@ impl Shared {
 
     pub(super) fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
         if writer.conn.is_none() {
-            if self.reading == Access::Memory {
+            if self.is_in_memory() {
                 return Err(fault::store(&self.path, "the in-memory collection was lost after a failed rollback"));
             }
             writer.conn = Some(self.connect(Access::Write)?);
@@ -360,7 +395,7 @@ impl Shared {
             self.scrub_soon();
             erasure_pending = self.erasure_pending();
         }
-        let in_memory = self.reading == Access::Memory;
+        let in_memory = self.is_in_memory();
         StoreFacts {
             path: (!in_memory).then(|| self.path.clone()),
             language: self.origin.language.clone(),
@@ -369,7 +404,7 @@ impl Shared {
             schema: SCHEMA,
             epoch: self.epoch as u64,
             durability: self.options.durability,
-            readonly: self.writable().is_err() && self.usable().is_ok(),
+            readonly: !self.is_writable(),
             file_bytes: if in_memory { 0 } else { self.path.metadata().map_or(0, |found| found.len()) },
             wal_bytes: if in_memory { 0 } else { wal_bytes(&self.path) },
             erasure_pending,
@@ -381,7 +416,7 @@ impl Shared {
             return;
         }
         let mut writer = self.lock_idle();
-        if self.reading == Access::Read && self.pending.load(Ordering::SeqCst) {
+        if self.reading() == Access::Read && self.pending.load(Ordering::SeqCst) {
             // Others may keep the file open, and the log with it.
             self.scrub_at_last(&mut writer);
         }
@@ -403,7 +438,7 @@ impl Shared {
 impl ForkAware for Shared {
     /// A child inherits neither locks nor descriptors of an open connection: both sides open new ones.
     fn before_fork(&self) {
-        if self.reading == Access::Memory {
+        if self.is_in_memory() {
             return;
         }
         // No other thread is inside. If this very thread holds a lock, it forks out of a job: that job's connection is not safe to close.
