@@ -97,7 +97,7 @@ try:
     for i in range(2_000):
         stored.append(db.remember(f"turn {i} " + "x" * 500, session="s"))
 except FullError as error:
-    tell("full", error.path == f"{folder}/test.db", "nothing of it was" in str(error), "unknown" in str(error))
+    tell("full", error.path == f"{folder}/test.db", "nothing of that write is stored" in str(error), "unknown" in str(error))
 tell([turn.id for turn in db.turns("s")] == stored, db.recall("stored before", session="s", limit=1).ids == [first])
 try:
     db.remember_many([{"text": "y" * 9_000, "session": "s"} for _ in range(100)])
@@ -111,7 +111,7 @@ tell([turn.id for turn in opened().turns("s")] == stored)
 """)
     assert told == ["full True True False", "True True", told[2], "True", "True"]
     assert told[2].startswith("full again 0 ")
-    assert "nothing of it was: free some space and try again" in told[2]
+    assert "nothing of that write is stored. Free some space and try again" in told[2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")

@@ -36,7 +36,7 @@ def test_every_part_of_a_word_is_found(shelf, name, length):
     text = TEXTS[name][0]
     parts = [text[at : at + length] for at in range(len(text) - length + 1)]
     words = [part for part in parts if " " not in part and not unicodedata.category(part[0]).startswith("M")]
-    assert len(words) > 5
+    assert len(words) > 1
     missed = [part for part in words if name not in shelf.search(part, mode="lexical", session="s").ids]
     assert missed == []
 

@@ -112,7 +112,7 @@ def test_a_clock_that_is_set_back_changes_no_order_and_shows_nothing_late(memory
     block = memory_db.context("apple pie", "s", recent_turns=2)
     assert [turn.id for turn in block.recent] == after[-2:]
     found = memory_db.recall("apple pie", session="s", kinds=("turn",), min_relevance=None)
-    assert {hit.metadata["_vx_scoring"]["recency"] for hit in found if hit.id in before + after} == {0.5}
+    assert {hit.metadata["_vx_scoring"]["recency"] for hit in found if hit.id in before + after} == {1.0}
     assert memory_db.expire() == 0
     monkeypatch.setattr(time, "time_ns", lambda: (set_back + day) * 10**9)
     assert [turn.id for turn in memory_db.turns("s")] == before

@@ -311,7 +311,7 @@ fn a_full_disk_says_that_nothing_was_stored_and_nothing_is() {
         if let Some((at, error)) = &failed {
             refused += 1;
             assert!(matches!(error, Error::Full { .. }), "{when}: {error:?}");
-            assert!(error.to_string().contains("nothing of it was"), "{when}: {error}");
+            assert!(error.to_string().contains("nothing of that write is stored"), "{when}: {error}");
             let done: Vec<bool> = (0..OPERATIONS.len()).map(|number| number < *at).collect();
             for folder in [place.path(), killed.path()] {
                 let seen = open_at(folder, Durability::Full).unwrap();

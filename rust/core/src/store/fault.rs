@@ -131,8 +131,8 @@ pub(super) fn nothing_stored(error: Error) -> Error {
     match error {
         Error::Full { path, .. } => Error::Full {
             path,
-            message: "this could not be stored, the disk is full, and nothing of it was: free some space and try again; what was \
-                      stored before can be read"
+            message: "a write was tried, and the disk is full: nothing of that write is stored. Free some space and try again; what was \
+                      stored before is there and can be read"
                 .into(),
         },
         other => other,
@@ -208,13 +208,13 @@ pub(super) fn may_be_written(path: &Path) -> bool {
 /// By its permissions, without opening it.
 #[cfg(unix)]
 #[allow(unsafe_code)]
-fn may_write(path: &Path) -> bool {
+pub(super) fn may_write(path: &Path) -> bool {
     let Ok(name) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
     // SAFETY: the name ends in a zero byte and lives until the call has returned; nothing is kept or changed.
     unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::R_OK | libc::W_OK, libc::AT_EACCESS) == 0 }
 }
 
 #[cfg(not(unix))]
-fn may_write(path: &Path) -> bool {
+pub(super) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly())
 }

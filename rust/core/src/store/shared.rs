@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::MAIN_DB;
 
 use super::fault::{self, At};
 use super::group::{Mark, Ran, Writer, run};
-use super::open::{expect_language, refuse_unseen_commits};
+use super::open::{connect_readonly, expect_language, read_only_access, release_log};
 use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
@@ -104,7 +103,7 @@ impl Shared {
 
     /// Whether this handle may write, as far as is known.
     pub(super) fn is_writable(&self) -> bool {
-        !matches!(self.reading(), Access::ReadOnly | Access::Immutable)
+        self.writable_since.load(Ordering::SeqCst) || !matches!(self.opened_for, Access::ReadOnly | Access::Immutable)
     }
 
     /// The caller does not hold the writer's lock.
@@ -120,16 +119,26 @@ impl Shared {
 
     /// Looks again at a file that could not be written when it was opened, and writes it from now on if it can be.
     fn became_writable(&self) -> Result<bool> {
-        if self.options.readonly || !fault::may_be_written(&self.path) {
+        if self.options.readonly {
+            return Ok(false);
+        }
+        release_log(&self.path);
+        if !fault::may_be_written(&self.path) {
             return Ok(false);
         }
         let mut writer = self.writer.lock();
+        self.readers.lock().clear(); // theirs is a log that may only be read
         if !self.writable_since.load(Ordering::SeqCst) {
             let conn = match self.connect(Access::Write) {
-                Ok(conn) if conn.sql.is_readonly(MAIN_DB).at(&self.path)? => return Ok(false),
                 Err(error) if fault::means_unwritable(&error) => return Ok(false),
                 opened => opened?,
             };
+            // Permissions do not tell all: the log may still be open here as one that may only be read.
+            match run(&conn.sql, "BEGIN IMMEDIATE").and_then(|()| run(&conn.sql, "ROLLBACK")).at(&self.path) {
+                Err(error) if fault::means_unwritable(&error) => return Ok(false),
+                Err(Error::Busy { .. }) | Ok(()) => {}
+                failed => failed?,
+            }
             writer.conn = Some(conn);
             self.writable_since.store(true, Ordering::SeqCst);
         }
@@ -138,7 +147,11 @@ impl Shared {
 
     /// How connections read.
     fn reading(&self) -> Access {
-        if self.writable_since.load(Ordering::SeqCst) { Access::Read } else { self.opened_for }
+        match self.opened_for {
+            _ if self.writable_since.load(Ordering::SeqCst) => Access::Read,
+            Access::ReadOnly | Access::Immutable => read_only_access(&self.path),
+            opened_for => opened_for,
+        }
     }
 
     pub(super) fn is_in_memory(&self) -> bool {
@@ -187,9 +200,6 @@ impl Shared {
     fn begin_read(&self, length: Length, interrupt: Interrupt<'_>) -> Result<(Lease<'_>, Meta)> {
         let under_way = self.reads.enter(length, interrupt)?;
         let reading = self.reading();
-        if reading == Access::Immutable {
-            refuse_unseen_commits(&self.path)?;
-        }
         let idle = {
             let mut readers = self.readers.lock();
             readers.retain(|conn| conn.access == reading);
@@ -197,7 +207,7 @@ impl Shared {
         };
         let conn = match idle {
             Some(conn) => conn,
-            None => self.connect(reading)?,
+            None => connect_readonly(&self.path, reading, |access| self.connect(access))?,
         };
         run(&conn.sql, "BEGIN").at(&self.path)?;
         let meta = conn.meta(&self.path).inspect_err(|_| self.leave_file())?;
