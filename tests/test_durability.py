@@ -277,6 +277,39 @@ def test_what_could_not_be_written_is_written_by_the_same_handle_once_it_can_be(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs permissions of folders")
+@pytest.mark.parametrize("beside", [False, True])
+def test_reading_a_protected_file_leaves_nothing_that_keeps_writers_out(run, open_folder, beside):
+    """SQLite makes the `-shm` with the file's mode, and never changes it. Older releases left one."""
+    told = run(
+        """
+with opened() as db:
+    db.remember("before", session="s")
+if os.geteuid() == 0:
+    for path in (folder, f"{folder}/test.db"):
+        os.chown(path, 65534, 65534)
+    os.setgid(65534)
+    os.setuid(65534)
+os.chmod(f"{folder}/test.db", 0o444)
+if sys.argv[2] == "True":
+    for name in ("test.db-wal", "test.db-shm"):
+        with open(f"{folder}/{name}", "wb"):
+            os.chmod(f"{folder}/{name}", 0o444)
+else:
+    for readonly in (False, True):
+        with opened(readonly=readonly) as db:
+            tell([turn.text for turn in db.turns("s")], sorted(os.listdir(folder)))
+os.chmod(f"{folder}/test.db", 0o644)
+with opened() as db:
+    db.remember("after", session="s")
+    tell([turn.text for turn in db.turns("s")])
+tell(sorted(os.listdir(folder)))
+""",
+        beside,
+    )
+    assert told == [*["['before'] ['test.db']"] * (0 if beside else 2), "['before', 'after']", "['test.db']"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs permissions of folders")
 @pytest.mark.parametrize("protected", ["file", "folder"])
 def test_a_handle_that_was_asked_to_be_read_only_stays_so(run, open_folder, protected):
     told = run(WRITTEN_AGAIN, protected, "readonly")

@@ -68,6 +68,7 @@ impl Shared {
     pub(super) fn scrub_in_passing(&self) {
         if self.pending.load(Ordering::SeqCst)
             && !self.reads.is_announced()
+            && (self.is_writable() || fault::may_be_written(&self.path))
             && let Some(mut writer) = self.try_lock_writer()
             && !writer.is_open()
         {
