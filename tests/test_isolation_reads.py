@@ -18,6 +18,7 @@ from retentive.assistant import MemoryManager
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
 READS = int(os.environ.get("RETENTIVE_SOAK_READS", "1000000" if SOAK else "2000"))
+SEED = os.environ.get("RETENTIVE_SOAK_SEED", "20261130")
 QUERY = "apple pie recipe"
 LONG = "x" * 65_535
 
@@ -117,8 +118,10 @@ class Crowd:
         self.vector = HashEmbedder(16).embed_query(QUERY)
         for number, (user, session) in enumerate(dict.fromkeys(owners())):
             self._fill(number, user, session)
+        self.drawn = random.Random(SEED)
         # From here on the rows stay, and a scope is worked out once.
         self.where, self.keyed, self.of = map(functools.cache, (self.where, self.keyed, self.of))
+        self.listed = functools.cache(self.listed)
 
     def _fill(self, number, user, session):
         for part, kind in enumerate(("turn", "turn", "fact", "pinned", "fact")):
@@ -146,6 +149,10 @@ class Crowd:
     def of(self, user, session):
         """The live ids of these two names, where None is no name."""
         return {of for of in self.where() if self.rows[of][:2] == (user, session)}
+
+    def listed(self, **scope):
+        """The same in one order, to draw from: that of a set differs from process to process."""
+        return sorted(self.where(**scope))
 
     def keyed(self, user, session):
         """Of whom a key is: the user, else the session, else the collection."""
@@ -224,14 +231,14 @@ def context(crowd, user, session):
 
 
 def similar(crowd, user, session):
-    start = next(of for of in crowd.where(user=user) if session in (None, crowd.rows[of].session))
-    row = crowd.rows[start]
-    own = crowd.where(user=row.user, session=None if row.user is not None else row.session)
+    start = crowd.drawn.choice(crowd.listed(user=user, session=session))
+    owner = crowd.rows[start]
+    own = crowd.of(None, owner.session) if owner.user is None else crowd.where(user=owner.user)
     return Read([start, *crowd.db.similar(start, 10_000).ids], own)
 
 
 def history(crowd, user, session):
-    start = next(iter(crowd.where(user=user, session=session)))
+    start = crowd.drawn.choice(crowd.listed(user=user, session=session))
     chain = crowd.db.history(start)
     assert start in ids(chain)
     assert {memory.user for memory in chain} == {crowd.rows[start].user}
@@ -415,7 +422,7 @@ def test_pairs_are_many_and_alike():
 
 @pytest.mark.soak
 def test_no_read_has_a_row_of_anybody_else(crowd, counted):
-    drawn = random.Random(os.environ.get("RETENTIVE_SOAK_SEED", "20261130"))
+    drawn = random.Random(SEED)
     pairs = sorted({row[:2] for row in crowd.rows.values()}, key=repr)
     for _ in range(READS):
         user, session = drawn.choice(pairs)

@@ -1,5 +1,6 @@
 """`python -m retentive.repair`: what is left of a damaged file is in a new one, right and whole; the rest is listed."""
 
+import contextlib
 import inspect
 import os
 import pickle
@@ -223,6 +224,28 @@ def test_pages_that_cannot_be_read_cost_only_their_rows(tmp_path, embedder):
     assert 0 < 400 - report.rows_saved["memory"] <= len(report.lost)
     assert "violet" not in str(report.lost)
     assert len(saved(tmp_path / "saved.db")) == report.rows_saved["memory"]
+
+
+def test_rows_that_no_page_leads_to_are_listed(tmp_path, embedder):
+    """The table's first page and one of its leaves have changed places: what is left looks whole."""
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        ids = db.remember_many([{"text": f"violet {i}", "session": "s"} for i in range(400)])
+    file = tmp_path / "test.db"
+    with contextlib.closing(sqlite3.connect(file)) as other:
+        (root,) = other.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memory'").fetchone()
+    whole = bytearray(file.read_bytes())
+    first = slice((root - 1) * PAGE, root * PAGE)
+    assert whole[first.start] == 5, "a page that leads to others"
+    cell = first.start + int.from_bytes(whole[first.start + 12 : first.start + 14], "big")
+    leaf = int.from_bytes(whole[cell : cell + 4], "big")
+    other = slice((leaf - 1) * PAGE, leaf * PAGE)
+    assert whole[other.start] == 13, "a leaf"
+    whole[first], whole[other] = whole[other], whole[first]
+    file.write_bytes(whole)
+    report = repair(file, tmp_path / "saved.db")
+    kept = saved(tmp_path / "saved.db")
+    assert 0 < len(kept) < 400
+    assert {one.id for one in report.lost} == set(ids) - set(kept)
 
 
 @pytest.mark.parametrize("page", [bytes(PAGE), b"\xff" * PAGE, b"SQLite format 3\0" + b"\x07" * (PAGE - 16)])

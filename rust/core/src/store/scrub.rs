@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::fault::At;
+use super::fault::{self, At};
 use super::group::Writer;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, is_reading};

@@ -113,7 +113,8 @@ impl Salvage<'_> {
         Ok(())
     }
 
-    /// Contents without a memory are those of an erased one, unless rows of `memory` are missing.
+    /// Contents without a memory are those of an erased one, and zeroes, unless rows of `memory` are missing: of a page that is not
+    /// reached any more nothing else tells.
     fn lose_content(&mut self, seq: Seq, id: Option<String>, head: &[u8], body: &[u8]) {
         let erased = !head.is_empty() && head.iter().chain(body).all(|byte| *byte == 0);
         if self.memories.contains_key(&seq) {
@@ -127,7 +128,7 @@ impl Salvage<'_> {
                     "the text does not match its checksum; the memory is lost",
                 );
             }
-        } else if self.memory_damaged && !erased {
+        } else if !erased && (id.is_some() || self.memory_damaged) {
             let what = "its row in `memory` cannot be read; the memory is lost";
             self.lose(Fault::Missing, "memory", seq, id, what);
         }
