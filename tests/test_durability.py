@@ -97,7 +97,8 @@ try:
     for i in range(2_000):
         stored.append(db.remember(f"turn {i} " + "x" * 500, session="s"))
 except FullError as error:
-    tell("full", error.path == f"{folder}/test.db", "nothing of that write is stored" in str(error), "unknown" in str(error))
+    says = ["nothing of that write is stored" in str(error), "unknown" in str(error)]
+    tell("full", error.path == f"{folder}/test.db", *says)
 tell([turn.id for turn in db.turns("s")] == stored, db.recall("stored before", session="s", limit=1).ids == [first])
 try:
     db.remember_many([{"text": "y" * 9_000, "session": "s"} for _ in range(100)])
@@ -323,7 +324,7 @@ def test_a_folder_that_was_moved_away_and_back_is_written_on(tmp_path, embedder)
     with Collection("test", path=tmp_path / "in", embedder=embedder) as db:
         db.remember("before", session="s")
         (tmp_path / "in").rename(tmp_path / "out")
-        for call in (lambda: db.remember("lost?", session="s"), lambda: db.turns("s"), lambda: db.verify()):
+        for call in (lambda: db.remember("lost?", session="s"), lambda: db.turns("s"), db.verify):
             with pytest.raises(FileNotFoundError):
                 call()
         (tmp_path / "out").rename(tmp_path / "in")

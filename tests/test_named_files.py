@@ -202,7 +202,7 @@ def test_a_database_of_any_name_and_a_damaged_one_are_left(folder, writer):
     }
     for name, written in kinds.items():
         (folder.path / name).write_bytes(written)
-        with pytest.raises(InvalidInputError, match="nothing was written there|database"):
+        with pytest.raises(InvalidInputError, match="nothing was written there"):
             write(folder.path / name)
         assert (folder.path / name).read_bytes() == written
 

@@ -6,11 +6,14 @@ import errno
 import os
 import re
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retentive import _validate
 from retentive._core import is_open_file
 from retentive._errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIX = ".db"
 COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
