@@ -135,7 +135,7 @@ def outfile_of_text(path: object, writes: str) -> Path:
 def _kept_for_others(target: Path) -> str | None:
     """Return why nothing is written at a name, whether or not something is there."""
     if is_open_database(target):
-        return "a database that is open, or what SQLite keeps beside one"
+        return "a collection's own file that is open, or what SQLite keeps beside one"
     if target.name.endswith(tuple(f"{SUFFIX}{suffix}" for suffix in COMPANIONS)):
         return "a name that SQLite has for what it keeps beside a collection's file"
     if _UNFINISHED.search(target.name):
