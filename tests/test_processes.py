@@ -56,11 +56,11 @@ def test_eight_processes_open_a_new_file_at_once_and_every_turn_number_is_given_
     children = [start(OPENER, f"process {i}", EACH) for i in range(8)]
     (tmp_path / "go").touch()
     for child in children:
-        _, error = child.communicate(timeout=100)
+        _, error = child.communicate(timeout=100 + EACH)
         assert child.returncode == 0, error
     (tmp_path / "written").touch()
     for reader in readers:
-        told, error = reader.communicate(timeout=100)
+        told, error = reader.communicate(timeout=100 + EACH)
         assert (reader.returncode, told.split()) == (0, [str(8 * EACH)]), error
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         turns = db.turns("all")
