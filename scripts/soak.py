@@ -108,6 +108,7 @@ def parts(seed: int, sizes: Mapping[str, str]) -> Iterable[Part]:
     yield cargo("failing disk", *disk, counts=("faults_injected", "power_cuts"))
     thirds, erased = size("THIRDS", 20), ("memories_erased",)
     yield tests("erasure", "test_erasure*.py", counts=erased, limit_s=900 + 60 * thirds, THIRDS=thirds)
+    yield tests("processes", "test_processes.py", counts=("turns_compared",), limit_s=1_800)
     yield tests("forks", "test_fork.py", counts=("forks",), limit_s=1_800)
     yield tests("closed streams", "test_closed_streams.py", counts=("streams_closed",), limit_s=1_800)
     yield tests("reader beside writer", "test_latency.py", counts=("reads_checked",), limit_s=1_800)

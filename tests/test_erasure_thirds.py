@@ -192,36 +192,46 @@ def beside_a_reader(stored, start_reader):
 
 
 KILLED_AFTER = {
-    "forget": "db.forget('s', kinds=KINDS)",
-    "delete": "db.delete([m.id for m in db.turns('s')])",
+    "forget": "db.forget(mark('s'), user=mark('u'), kinds=KINDS)",
+    "delete": "db.delete([m.id for m in db.search(None, 1_000, session=mark('s'), user=mark('u'))])",
     "clear": "db.clear()",
     "expire": "db.expire('2999-01-01')",
-    "replace_turns": "db.replace_turns('s', [{'text': 'another'}])",
+    "replace_turns": "db.replace_turns(mark('s'), [{'text': 'another'}], user=mark('u'))",
     "replaced documents": "db.add(['another'] * 50, ids=[f'd{i}' for i in range(50)])",
     "reembed": "db.reembed(HashEmbedder(96))",
 }
 
 
 @pytest.mark.parametrize("verb", KILLED_AFTER)
-def test_a_kill_right_after_the_call_returned_leaves_nothing(db, marks, start, verb):
-    numbers = range(1, 51)
-    db.remember_many([memory(number, session="s", timestamp=OLD, ttl_days=100_000) for number in numbers])
+def test_a_kill_right_after_the_call_returned_leaves_nothing(db, marks, start, verb, embedder):
+    """Nobody else has it open, so that nobody could have completed it."""
+    numbers, turns = range(1, 51), range(1, 26)
+    of = {"session": mark("s", 1), "user": mark("u", 1), "timestamp": OLD, "ttl_days": 100_000}
+    db.remember_many([memory(number, **of) for number in turns])
+    db.remember_many([memory(number, kind="fact", key=mark("k", number), **of) for number in numbers if number > 25])
     rows = [memory(number) for number in range(51, 101)]
     columns = {name: [row[name] for row in rows] for name in ("text", "metadata", "vector")}
     db.add(columns["text"], columns["metadata"], [f"d{i}" for i in range(50)], vectors=np.stack(columns["vector"]))
     before = {part: set(found) for part, found in marks().items()}
     assert before["t"] == before["vector"] == set(range(1, 101))
-    child = start(f"db = opened(); {KILLED_AFTER[verb]}; tell('done'); os.kill(os.getpid(), 9)")
+    assert (before["s"], before["u"], before["k"]) == ({1}, {1}, set(range(26, 51)))
+    db.close()
+    given = "mark = 'zq{}000001'.format; db = opened()"
+    child = start(f"{given}; {KILLED_AFTER[verb]}; tell('done'); os.kill(os.getpid(), 9)")
     told, error = child.communicate(timeout=60)
     assert (child.returncode, told) == (-9, "done\n"), error
     left = {part: set(found) for part, found in marks().items()}
     if verb == "reembed":
         assert left == {part: found for part, found in before.items() if part != "vector"}
-    else:
-        documents = verb == "replaced documents"
-        gone = {"clear": set(range(1, 101)), "replaced documents": set(range(51, 101))}.get(verb, set(numbers))
-        assert left == {part: found - gone for part, found in before.items() if found - gone}
-        assert db.count() == (100 if documents else 51 if verb == "replace_turns" else 100 - len(gone))
+        return
+    gone = {"clear": set(range(1, 101)), "replaced documents": set(range(51, 101)), "replace_turns": set(turns)}
+    gone = gone.get(verb, set(numbers))
+    expected = {part: found - gone for part, found in before.items() if part not in "su"}
+    if verb in {"replaced documents", "replace_turns"}:  # the facts are there, and whose they are
+        expected |= {"s": {1}, "u": {1}}
+    assert left == {part: found for part, found in expected.items() if found}
+    with Collection("test", path=db.path.parent, embedder=embedder) as db:
+        assert db.count() == {"replaced documents": 100, "replace_turns": 76}.get(verb, 100 - len(gone))
 
 
 FIRST_CALLS = {

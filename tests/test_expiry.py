@@ -95,7 +95,9 @@ def test_chain_shows_only_what_has_not_expired(memory_db):
     expired = memory_db.feedback(old, "corrected", correction="new", timestamp=LONG_AGO)
     assert [result.text for result in memory_db.history(expired)] == ["old"]
     alone = memory_db.remember("x", timestamp=LONG_AGO, ttl_days=1)
-    for call in (memory_db.history, memory_db.similar, lambda stored: memory_db.feedback(stored, "useful")):
+    calls = [memory_db.history, memory_db.similar, lambda stored: memory_db.feedback(stored, "useful")]
+    calls.append(lambda stored: memory_db.feedback(stored, "corrected", correction="too late"))
+    for call in calls:
         with pytest.raises(NotFoundError):
             call(alone)
     assert memory_db.get([alone]) == []

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from retentive import Collection
+from retentive import Collection, EmbedderError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
 
@@ -151,7 +151,7 @@ def test_an_interrupt_while_an_erasure_waits_says_all_that_was_stored(db, alarms
                 db.add(documents, [{"attempt": attempt}] * 20, names)
                 stored = 20
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            except StopError as error:
+            except (StopError, EmbedderError) as error:  # one in the middle of the embedder is its own failure
                 stored = getattr(error, "stored", stored)  # it may come between two lines of this test
             found = [row for row in db.get(names) if row.metadata["attempt"] == attempt]
             assert len(found) == stored or stored is None

@@ -3,6 +3,7 @@
 `RETENTIVE_SOAK=1` makes it a million reads, `RETENTIVE_SOAK_READS` as many as it says.
 """
 
+import asyncio
 import functools
 import os
 import random
@@ -128,7 +129,8 @@ class Crowd:
             if part == 4:  # the owner's fact of that key gives way
                 self.rows |= {old: self.rows[old]._replace(live=False) for old in self.keyed(user, session)}
             key = "diet" if part == 4 else None
-            self.db.remember(f"{QUERY} {number}", session, kind=kind, user=user, id=new, key=key)
+            metadata = {"everybody": True, "names": [session]}
+            self.db.remember(f"{QUERY} {number}", session, kind=kind, user=user, id=new, key=key, metadata=metadata)
             self.rows[new] = Row(user, session, kind, live=True)
         if number % 4 == 0:
             old = f"{number}.2"
@@ -300,6 +302,70 @@ def count_by_filter(crowd, user, session):
     return Read([], set())
 
 
+def read_by_ranges(crowd, user, session):
+    """`$gte` with `$lte`, `$or`, `$contains` of the name itself, and a key of the caller's that everybody has."""
+    if session is None:
+        return Read([], set())
+    by_name = [
+        {"_vx_session": {"$gte": session, "$lte": session}},
+        {"$or": [{"_vx_session": session}, {"_vx_session": f"{session[:9]} and nobody"}]},
+        {"$not": {"$or": [{"_vx_session": {"$gt": session}}, {"_vx_session": {"$lt": session}}]}},
+    ]
+    by_metadata = [{"everybody": True}, {"$and": [{"everybody": {"$exists": True}}, {"names": {"$contains": session}}]}]
+    live = crowd.where(user=user, session=session)
+    whole = {"limit": 10_000, "session": session, "user": user}
+    for condition in by_name + by_metadata:
+        assert set(crowd.db.search(None, filter=condition, **whole).ids) == live
+        assert set(crowd.db.recall(QUERY, filter=condition, min_relevance=None, **whole).ids) == live
+    named = {"$and": [by_name[0], {"_vx_user": {"$exists": False} if user is None else user}]}
+    return Read(crowd.db.search(None, 10_000, filter=named, user=ANY).ids, crowd.of(user, session))
+
+
+def users(crowd, user, session):
+    """Every owner is listed, and each once."""
+    everybody = [row.user for row in crowd.rows.values() if row.user is not None]
+    assert sorted(crowd.db.users()) == sorted(set(everybody))
+    sessions = {row.session for row in crowd.rows.values() if row.session is not None}
+    assert set(crowd.db.sessions(ANY)) == sessions
+    return Read([], set())
+
+
+def the_last_turns(crowd, user, session):
+    """The last one of the session, in `turns` and in the recent part."""
+    if session is None:
+        return Read([], set())
+    (last,) = crowd.db.turns(session, limit=1, user=user)
+    block = crowd.db.context(QUERY, session, 100_000, 1, 0, user=user)
+    assert ids(block.recent) == [last.id]
+    assert (last.user, last.session) == (user, session)
+    return Read([], set())
+
+
+def with_few_places(crowd, user, session):
+    """A `limit` that others would fill, in a scope that has as many."""
+    own = crowd.where(user=user, session=session)
+    for found in (
+        crowd.db.recall(QUERY, session, 3, user=user, min_relevance=None).ids,
+        crowd.db.search(QUERY, 3, session=session, user=user).ids,
+        crowd.db.recall(QUERY, session, None, 1_000, user=user, min_relevance=None).ids,
+    ):
+        assert len(found) >= min(3, len(own))
+        assert set(found) <= own
+    return Read([], set())
+
+
+def by_a_twin(crowd, user, session):
+    """The async twins of what reads by names."""
+
+    async def read():
+        every = {"limit": 10_000, "user": user, "session": session}
+        found = await crowd.db.arecall(QUERY, min_relevance=None, **every)
+        assert (await crowd.db.asearch(QUERY, **every)).ids
+        return found.ids
+
+    return Read(asyncio.run(read()), crowd.where(user=user, session=session))
+
+
 def of_texts(texts, own, crowd):
     """The owners that texts were stored for, each as one of the ids that are its own."""
     numbers = {of.partition(".")[0] for of in own}
@@ -331,7 +397,8 @@ def an_agent(crowd, user, session):
 METHODS = [recall, recall_by_words, recall_of_everything, recall_as_of]
 METHODS += [search, search_by_filter, search_by_names, search_by_vector, search_by_words]
 METHODS += [turns, facts, fact, context, similar, history, counts, count_by_filter, judge_candidates]
-METHODS = METHODS * 4 + [an_assistant, an_agent]  # which read several times each
+METHODS += [users, the_last_turns, with_few_places]
+METHODS = METHODS * 4 + [an_assistant, an_agent, read_by_ranges, by_a_twin]  # which read several times each
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Any sequence of calls, by two handles, a second process and after reopening, answers as a plain dictionary would."""
 
 import contextlib
+import inspect
 import json
 import os
 import random
@@ -33,8 +34,30 @@ TEXTS = st.text(max_size=40).map("said {}".format)  # a turn without a word is n
 SESSIONS = st.sampled_from(["a", "ab", "A", "a%", "ä"])
 KEYS = st.sampled_from(["city", "job"])
 
+
+def told(db, ids, sessions):
+    """All that the reads of a handle give, as JSON has it."""
+    every = {"limit": 1_000, "min_relevance": None}
+    rows = {row.id: row for row in db.get(ids)}
+    feedback = {one: len(row.metadata.get("_vx_feedback", ())) for one, row in rows.items()}
+    return {
+        "rows": {
+            one: [row.text, row.session, row.kind, row.turn, row.superseded_by is None, feedback[one]]
+            for one, row in rows.items()
+        },
+        "count": db.count(),
+        "live": sorted(db.search(None, limit=1_000).ids),
+        "turns": {session: [turn.id for turn in db.turns(session)] for session in [*sessions, "past"]},
+        "recalled": {session: sorted(db.recall("anything", session=session, **every).ids) for session in sessions},
+        "facts": {session: sorted(fact.id for fact in db.facts(session=session)) for session in [*sessions, "past"]},
+        "past": "past" in db.sessions(),
+    }
+
+
 # A second process: does to the collection what the lines on its standard input say.
-SECOND = """
+SECOND = (
+    inspect.getsource(told)
+    + """
 import json, sys
 from retentive import Collection
 from retentive.embedders import HashEmbedder
@@ -45,10 +68,13 @@ for line in sys.stdin:
         answer = db.consolidate(summarize=lambda turns: [f"{len(turns)} turns"], **arguments).fact_ids
     elif method == "verify":
         answer = db.verify().problems
+    elif method == "told":
+        answer = told(db, **arguments)
     else:
         answer = getattr(db, method)(**arguments)
     print(json.dumps(answer), flush=True)
 """
+)
 PAST = "2020-01-01T00:00:00+00:00"
 
 
@@ -78,6 +104,10 @@ class Second:
 
     def close(self):
         self.process.communicate()
+
+    def kill(self):
+        self.process.kill()
+        self.close()
 
 
 class AsDictionary(RuleBasedStateMachine):
@@ -247,28 +277,42 @@ class AsDictionary(RuleBasedStateMachine):
         self.handles[which].close()
         self.handles[which] = self.opened()
 
+    @rule()
+    def kill_the_second_process(self):
+        if self.child is not None:
+            self.child.kill()
+            self.child = None
+
+    @rule()
+    def answers_as_the_dictionary_elsewhere(self):
+        """What the other handles wrote since it looked last is in what another process reads."""
+        expected = self.expected()
+        asked = {"ids": list(self.rows), "sessions": list(expected["recalled"])}
+        assert self.call(2, "told", **asked) == expected
+
     @invariant()
     def answers_as_the_dictionary(self):
-        db = self.handles[random.randrange(2)]
-        found = {row.id: row for row in db.get(list(self.rows))}
-        for one, row in self.rows.items():
-            told = found[one]
-            assert (told.text, told.session, told.kind, told.turn) == (row.text, row.session, row.kind, row.turn)
-            assert (told.superseded_by is None) == row.live
-            assert len(told.metadata.get("_vx_feedback", ())) == row.feedback
-        assert db.count() == len(self.rows)
+        expected = self.expected()
+        assert told(self.handles[random.randrange(2)], list(self.rows), list(expected["recalled"])) == expected
+
+    def expected(self):
+        """What `told` gives of the dictionary."""
         live = {one for one, row in self.rows.items() if row.live}
-        assert set(db.search(None, limit=1_000).ids) == live
-        assert not db.turns("past")
-        assert not db.facts(session="past")
-        assert "past" not in db.sessions()
-        for session in {row.session for row in self.rows.values()} - {None}:
-            turns = [one for one, row in self.rows.items() if (row.session, row.kind) == (session, "turn")]
-            assert [turn.id for turn in db.turns(session)] == turns
-            of_session = {one for one in live if self.rows[one].session == session}
-            recalled = db.recall("anything", session=session, limit=1_000, min_relevance=None)
-            assert set(recalled.ids) == of_session
-            assert {fact.id for fact in db.facts(session=session)} == {one for one in of_session if self.rows[one].key}
+        sessions = list(dict.fromkeys(row.session for row in self.rows.values() if row.session is not None))
+        of = {session: [one for one, row in self.rows.items() if row.session == session] for session in sessions}
+        kept = {session: sorted(live.intersection(ids)) for session, ids in of.items()}
+        return {
+            "rows": {
+                one: [row.text, row.session, row.kind, row.turn, row.live, row.feedback]
+                for one, row in self.rows.items()
+            },
+            "count": len(self.rows),
+            "live": sorted(live),
+            "turns": {s: [one for one in ids if self.rows[one].kind == "turn"] for s, ids in of.items()} | {"past": []},
+            "recalled": kept,
+            "facts": {s: [one for one in ids if self.rows[one].key] for s, ids in kept.items()} | {"past": []},
+            "past": False,
+        }
 
     def teardown(self):
         if not hasattr(self, "handles"):

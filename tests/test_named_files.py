@@ -1,6 +1,7 @@
 """A file that a caller names: none that is open as a collection is read here, none of a collection is written over."""
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from retentive._errors import RetentiveError
 from retentive.assistant import MemoryManager, SessionFileError
 from retentive.embedders import OnnxEmbedder
 from retentive.evaluate.__main__ import main as evaluate
+from retentive.repair import repair
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="hard links, pipes and devices with names are POSIX's")
 
@@ -175,6 +177,84 @@ def test_nothing_is_written_over_a_collection(folder, writer):
     with Collection("closed", folder.path, embedder=EMBEDDER) as closed:
         assert closed.turns("s")[0].text == "precious"
     assert folder.manager.record("user", "stored after that") in folder.manager.conversation.turns
+
+
+@pytest.mark.parametrize("name", ["notes.db", "closed.db.json", "notes.jsonl"])
+@pytest.mark.parametrize("writer", ["export", "save"])
+def test_what_was_written_before_is_replaced_whatever_it_is_called(folder, writer, name):
+    write, place = folder.writers()[writer], folder.path / name
+    place.touch()
+    for text in ("first", "second"):
+        folder.manager.record("user", text)
+        write(place)
+        assert text in place.read_text()
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_database_of_any_name_and_a_damaged_one_are_left(folder, writer):
+    write, content = folder.writers()[writer], (folder.path / "closed.db").read_bytes()
+    kinds = {
+        "copy.json": content,
+        "copy": content[:100],
+        "cut.json": content[:10],
+        "damaged.db": b"\xff" * 100 + content[100:],
+        "zeroes.db": bytes(4_096),
+    }
+    for name, written in kinds.items():
+        (folder.path / name).write_bytes(written)
+        with pytest.raises(InvalidInputError, match="nothing was written there"):
+            write(folder.path / name)
+        assert (folder.path / name).read_bytes() == written
+
+
+KEPT = ["closed.db-wal", "closed.db-shm", "closed.db-journal", "free.db-wal", "free.db-shm", "free.db-journal"]
+UNFINISHED = ["closed.db.12-0.part", "out.jsonl.12-0.part", ".out.json.0123abcd.0123456789ab.tmp"]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_free_name_that_belongs_to_another_file_is_refused(folder, writer):
+    write = folder.writers()[writer]
+    before = sorted(found.name for found in folder.path.iterdir())
+    for name in KEPT + UNFINISHED:
+        with pytest.raises(InvalidInputError):
+            write(folder.path / name)
+    assert sorted(found.name for found in folder.path.iterdir()) == before
+    with Collection("closed", folder.path, embedder=EMBEDDER) as closed:
+        assert closed.verify().ok
+
+
+def test_no_backup_and_no_repair_takes_such_a_name(folder):
+    before = sorted(found.name for found in folder.path.iterdir())
+    for name in KEPT:
+        for write in (folder.db.backup, lambda path: repair(folder.path / "closed.db", path)):
+            with pytest.raises(InvalidInputError):
+                write(folder.path / name)
+    assert sorted(found.name for found in folder.path.iterdir()) == before
+
+
+@pytest.mark.parametrize("verb", ["export", "backup", "save", "checkpoint", "repair"])
+def test_a_link_that_is_called_like_an_unfinished_file_costs_no_lock(folder, verb):
+    """What removes such files opens them, to see whether somebody holds them."""
+    manager, path, before = folder.manager, folder.path, locks(folder.path)
+    place = path / "out.json"
+    if verb == "checkpoint":
+        manager.checkpoint()
+        (place,) = path.glob("session_*.json")
+    hashed = hashlib.blake2b(place.name.encode(), digest_size=4).hexdigest()
+    called = {"export": "out.json.12-{}.part", "backup": "out.db.12-{}.part", "repair": ".repair-{}/lock"}
+    links = [path / called.get(verb, f".{place.name}.{hashed}.0123456789a{{}}.tmp").format(i) for i in range(6)]
+    for name, link in zip(OPEN, links, strict=True):
+        link.parent.mkdir(exist_ok=True)
+        os.link(path / name, link)
+    {
+        "export": lambda: folder.db.export(place),
+        "backup": lambda: folder.db.backup(path / "out.db"),
+        "save": lambda: manager.conversation.save(place),
+        "checkpoint": manager.checkpoint,
+        "repair": lambda: repair(path / "closed.db", path / "repaired.db"),
+    }[verb]()
+    assert all(link.exists() for link in links)
+    assert locks(path) == before
 
 
 @pytest.mark.parametrize("writer", WRITERS)

@@ -1,11 +1,14 @@
 """Many processes on one file: who sees what, who waits, and what an operating system may refuse."""
 
+import os
 import sys
 import time
 
 import pytest
 
 from retentive import BusyError, Collection
+
+EACH = 500 if os.environ.get("RETENTIVE_SOAK") else 60  # turns of each process
 
 OPENER = """
 while not os.path.exists(f"{folder}/go"):
@@ -45,23 +48,27 @@ tell("released")
 """
 
 
-def test_eight_processes_open_a_new_file_at_once_and_every_turn_number_is_given_once(start, tmp_path, embedder):
+@pytest.mark.soak
+def test_eight_processes_open_a_new_file_at_once_and_every_turn_number_is_given_once(
+    start, tmp_path, embedder, counted
+):
     readers = [start(READER) for _ in range(4)]
-    children = [start(OPENER, f"process {i}", 60) for i in range(8)]
+    children = [start(OPENER, f"process {i}", EACH) for i in range(8)]
     (tmp_path / "go").touch()
     for child in children:
-        _, error = child.communicate(timeout=100)
+        _, error = child.communicate(timeout=100 + EACH)
         assert child.returncode == 0, error
     (tmp_path / "written").touch()
     for reader in readers:
-        told, error = reader.communicate(timeout=100)
-        assert (reader.returncode, told.split()) == (0, ["480"]), error
+        told, error = reader.communicate(timeout=100 + EACH)
+        assert (reader.returncode, told.split()) == (0, [str(8 * EACH)]), error
     with Collection("test", path=tmp_path, embedder=embedder) as db:
         turns = db.turns("all")
-        assert [turn.turn for turn in turns] == list(range(480))
+        assert [turn.turn for turn in turns] == list(range(8 * EACH))
         for i in range(8):
             own = [turn.text for turn in turns if turn.text.startswith(f"process {i} ")]
-            assert own == [f"process {i} says {n}" for n in range(60)]
+            assert own == [f"process {i} says {n}" for n in range(EACH)]
+    counted(turns_compared=len(turns))
 
 
 def test_a_reader_sees_every_commit_of_another_process_at_its_next_call(db, start):

@@ -1,5 +1,7 @@
 """Scripts without spaces between words, and with many endings: inner words are found by lexical search."""
 
+import unicodedata
+
 import pytest
 
 TEXTS = {
@@ -26,6 +28,17 @@ def shelf(memory_db):
 def test_inner_word_is_found(shelf, name, word):
     assert shelf.search(word, mode="lexical", session="s").ids == [name]
     assert shelf.recall(word, session="s", mode="lexical").top.id == name
+
+
+@pytest.mark.parametrize("name", ["chinese", "japanese", "korean", "thai"])
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_every_part_of_a_word_is_found(shelf, name, length):
+    text = TEXTS[name][0]
+    parts = [text[at : at + length] for at in range(len(text) - length + 1)]
+    words = [part for part in parts if " " not in part and not unicodedata.category(part[0]).startswith("M")]
+    assert len(words) > 1
+    missed = [part for part in words if name not in shelf.search(part, mode="lexical", session="s").ids]
+    assert missed == []
 
 
 def test_text_comes_back_as_it_was(shelf):

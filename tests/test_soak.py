@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ALL = ["damage", "repair", "isolation", "kill loop", "hostile texts", "hostile arguments", "sequences of calls"]
-ALL += ["failing disk", "erasure", "forks", "closed streams", "reader beside writer", "fuzz corpus"]
+ALL += ["failing disk", "erasure", "processes", "forks", "closed streams", "reader beside writer", "fuzz corpus"]
 
 
 @pytest.fixture

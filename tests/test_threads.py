@@ -79,11 +79,11 @@ def test_turns_of_one_millisecond_keep_the_order_of_insertion(db):
     moment = "2024-05-01T10:00:00+00:00"
     db.remember_many([{"text": f"batch {i}", "session": "s", "timestamp": moment} for i in range(1_000)])
     assert [turn.text for turn in db.turns("s")] == [f"batch {i}" for i in range(1_000)]
-    at_once(8, lambda n: [db.remember(f"{n} says {i}", session="t", timestamp=moment) for i in range(25)])
+    at_once(8, lambda n: [db.remember(f"{n} says {i}", session="t", timestamp=moment) for i in range(125)])
     turns = db.turns("t")
-    assert [turn.turn for turn in turns] == list(range(200))
+    assert [turn.turn for turn in turns] == list(range(1_000))
     for n in range(8):
-        assert [turn.text for turn in turns if turn.text.startswith(f"{n} ")] == [f"{n} says {i}" for i in range(25)]
+        assert [turn.text for turn in turns if turn.text.startswith(f"{n} ")] == [f"{n} says {i}" for i in range(125)]
 
 
 def test_callables_that_use_the_collection_sleep_raise_and_start_threads_never_deadlock(tmp_path):

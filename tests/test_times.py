@@ -95,6 +95,30 @@ def test_a_clock_beyond_the_calendar_stands_at_its_edge(memory_db, tmp_path, mon
     assert said == ["0001-01-01T00:00:00.000000+00:00", "9999-12-31T23:59:59.999999+00:00"]
 
 
+def test_a_clock_that_is_set_back_changes_no_order_and_shows_nothing_late(memory_db, monkeypatch):
+    """Ten years back in the middle of a session; then what was said before has a time that is to come."""
+    day = 86_400
+    today, set_back = 1_900_000_000, 1_900_000_000 - 3_652 * day
+    monkeypatch.setattr(time, "time_ns", lambda: today * 10**9)
+    before = [memory_db.remember(f"apple pie {i}", session="s", ttl_days=1) for i in range(3)]
+    memory_db.remember("lives in Oslo", session="s", kind="fact", key="city")
+    monkeypatch.setattr(time, "time_ns", lambda: set_back * 10**9)
+    after = [memory_db.remember(f"apple pie {i}", session="s", ttl_days=1) for i in range(3, 6)]
+    moved = memory_db.remember("lives in Bergen", session="s", kind="fact", key="city")
+    assert memory_db.fact("city", session="s").id == moved
+    assert [turn.id for turn in memory_db.turns("s")] == before + after
+    assert [turn.turn for turn in memory_db.turns("s")] == list(range(6))
+    assert len({*before, *after}) == 6
+    block = memory_db.context("apple pie", "s", recent_turns=2)
+    assert [turn.id for turn in block.recent] == after[-2:]
+    found = memory_db.recall("apple pie", session="s", kinds=("turn",), min_relevance=None)
+    assert {hit.metadata["_vx_scoring"]["recency"] for hit in found if hit.id in before + after} == {1.0}
+    assert memory_db.expire() == 0
+    monkeypatch.setattr(time, "time_ns", lambda: (set_back + day) * 10**9)
+    assert [turn.id for turn in memory_db.turns("s")] == before
+    assert memory_db.expire() == 3
+
+
 def test_times_beyond_the_calendar_of_an_older_release_are_exported_at_its_edge(memory_db, tmp_path, monkeypatch):
     """They were taken in by mistake; what has them must move out and in again."""
     with monkeypatch.context() as older:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import retentive._fork  # noqa: F401 - registers its handler
-from retentive import _clock, _documents, _files, _json, _opening, _reading, _search, _steps, _validate
+from retentive import _clock, _documents, _json, _opening, _reading, _search, _steps, _validate
 from retentive._collection_twins import CollectionTwins
 from retentive._constants import ANY, User
 from retentive._conversation import Conversation
@@ -93,8 +93,6 @@ class Collection(Conversation, Maintenance, Moving, CollectionTwins, OpenHandle)
         self._name = name
         embedding = Embedding(resolved, core, chosen=not isinstance(only(embedder), str))
         self._engine = Engine(core, embedding, counter, Pool(name))
-        if self._path is not None:
-            _files.note_open(self._engine, self._path)
         self._memory = ConversationMemory(self)
 
     @property

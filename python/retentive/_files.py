@@ -4,65 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-import weakref
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from retentive import _validate
+from retentive._core import is_open_file
 from retentive._errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retentive._engine import Engine
+    from pathlib import Path
 
 SUFFIX = ".db"
 COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file that somebody has open
 
-_Numbers = tuple[int, int]  # of a device, and of a file on it
-
-
-class _OpenFile(NamedTuple):
-    """A collection's file that this process has open.
-
-    Attributes:
-        engine: of the collection, as long as there is one.
-        path: the file.
-        numbers: what was there when it was opened: another file may have taken its name since.
-    """
-
-    engine: weakref.ref[Engine]
-    path: Path
-    numbers: _Numbers | None
-
-    def all_numbers(self) -> Iterator[_Numbers | None]:
-        """Yield those of the file, and of what SQLite keeps beside it."""
-        engine = self.engine()
-        if engine is None or engine.core.closed:
-            return
-        yield self.numbers
-        for suffix in ("", *COMPANIONS):
-            yield _numbers(Path(f"{self.path}{suffix}"))
-
-
-# By the identity of its engine. Looked at and changed in one step each, without a lock that a signal handler waits for.
-_open_files: dict[int, _OpenFile] = {}
-
-
-def note_open(engine: Engine, path: Path) -> None:
-    """Note that a collection has its file open, until it is closed or gone."""
-    key = id(engine)
-    gone = weakref.ref(engine, lambda _: _open_files.pop(key, None))
-    _open_files[key] = _OpenFile(gone, path, _numbers(path))
-
-
-def _numbers(path: Path) -> _Numbers | None:
-    try:
-        found = path.stat()
-    except OSError:  # not there: nothing that could be opened
-        return None
-    return found.st_dev, found.st_ino
+_SQLITE = b"SQLite format 3\0"  # how each of its files begins
+_LOOKED_AT = 1 << 16  # bytes; a page of SQLite's has zeroes in it
+# Of `store/outfile.rs`, and of `_text_file`.
+_UNFINISHED = re.compile(r"\.[0-9]+-[0-9]+\.part$|^\..*\.[0-9a-f]{8}\.[0-9a-f]{12}\.tmp$", re.DOTALL)
 
 
 def is_open_database(path: Path) -> bool:
@@ -75,8 +34,7 @@ def is_open_database(path: Path) -> bool:
         return True
     if any(os.path.lexists(f"{path}{suffix}") for suffix in COMPANIONS):
         return True
-    numbers = _numbers(path)
-    return numbers is not None and any(numbers in one.all_numbers() for one in tuple(_open_files.values()))
+    return is_open_file(path)
 
 
 def refuse_open_database(path: Path, name: str = "path") -> None:
@@ -169,12 +127,33 @@ def outfile_of_text(path: object, writes: str) -> Path:
         InvalidInputError: what stands there is no regular file, or is, or may be, somebody's collection.
     """
     target = outfile(path)
-    if is_open_database(target) or (target.suffix == SUFFIX and target.exists()):
-        raise InvalidInputError(
-            f"path is {_validate.shown(str(target))}, a collection's own file by its name, or an open database; "
-            f"{writes}"
-        )
+    if why := _kept_for_others(target) or _holds_others(target):
+        raise InvalidInputError(f"path is {_validate.shown(str(target))}, {why}: nothing was written there; {writes}")
     return target
+
+
+def _kept_for_others(target: Path) -> str | None:
+    """Return why nothing is written at a name, whether or not something is there."""
+    if is_open_database(target):
+        return "a collection's own file that is open, or what SQLite keeps beside one"
+    if target.name.endswith(tuple(f"{SUFFIX}{suffix}" for suffix in COMPANIONS)):
+        return "a name that SQLite has for what it keeps beside a collection's file"
+    if _UNFINISHED.search(target.name):
+        return "a name of an unfinished file, which the next call that writes there would remove"
+    return None
+
+
+def _holds_others(target: Path) -> str | None:
+    """Return why what stands at a name stays there: its content counts, since a collection's file may have any name."""
+    if not target.is_file():
+        return None
+    with target.open("rb") as file:  # not one that is open here
+        head = file.read(_LOOKED_AT)
+    if head and _SQLITE.startswith(head[: len(_SQLITE)]):
+        return "a database: a collection's own file, or a backup of one"
+    if target.suffix == SUFFIX and b"\0" in head:
+        return "named like a collection's file, and not text: it may be a damaged one"
+    return None
 
 
 def kind(mode: int) -> str:

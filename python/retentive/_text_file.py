@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
+from retentive._core import is_open_file
 from retentive._lock import lock
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def write(path: Path, content: str, given: Path | None = None) -> None:
 def _remove_dead(folder: Path, beginning: str) -> None:
     """Remove what killed processes left of a file: it may hold what was forgotten since."""
     for left in folder.iterdir() if folder.is_dir() else ():
-        if left.name.startswith(beginning) and left.name.endswith(".tmp"):
+        ours = left.name.startswith(beginning) and left.name.endswith(".tmp")
+        if ours and not is_open_file(left):  # a link of that name may lead there, and closing it drops SQLite's locks
             with suppress(FileNotFoundError, PermissionError), left.open("rb") as file:
                 if lock(file):
                     left.unlink()

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retentive._core import is_open_file
 from retentive._lock import lock
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _held(parent: Path, prefix: str, held: ExitStack) -> Path:
 
 
 def _remove_dead(folder: Path, file: str) -> None:
-    if folder.is_symlink() or not folder.is_dir():
+    if folder.is_symlink() or not folder.is_dir() or is_open_file(folder / _LOCK):  # closing that drops SQLite's locks
         return
     try:
         with (folder / _LOCK).open("rb") as mark:

@@ -290,6 +290,44 @@ fn a_disk_that_fails_from_some_call_on_loses_nothing_acknowledged() {
     assert!(break_every_call(Durability::Normal, Fault::From) > 900);
 }
 
+/// What it says of the first call that finds no room is true also for who opens the file after a kill.
+#[test]
+fn a_full_disk_says_that_nothing_was_stored_and_nothing_is() {
+    let disk = Disk::take();
+    let prepared = folder();
+    let kept = prepare(prepared.path());
+    let (mut faults, mut refused) = (0, 0);
+    for number in (1..).step_by(stride()) {
+        let (place, killed) = (folder(), folder());
+        copy(prepared.path(), place.path());
+        let when = format!("full at write {number}");
+        let engine = open_at(place.path(), Durability::Full).unwrap();
+        disk.break_at(Fault::Full(number));
+        let failed =
+            OPERATIONS.iter().enumerate().find_map(|(at, operation)| Some((at, (operation.call)(&engine).err()?)));
+        copy(place.path(), killed.path());
+        let injected = disk.repair();
+        faults += injected;
+        if let Some((at, error)) = &failed {
+            refused += 1;
+            assert!(matches!(error, Error::Full { .. }), "{when}: {error:?}");
+            assert!(error.to_string().contains("nothing of that write is stored"), "{when}: {error}");
+            let done: Vec<bool> = (0..OPERATIONS.len()).map(|number| number < *at).collect();
+            for folder in [place.path(), killed.path()] {
+                let seen = open_at(folder, Durability::Full).unwrap();
+                assert_eq!(expect_whole(&seen, &done, &kept, &when), done, "{when}");
+            }
+        }
+        store(&engine, &["after"], turn).unwrap_or_else(|error| panic!("{when}: {error}"));
+        if injected == 0 {
+            assert!(failed.is_none());
+            break;
+        }
+    }
+    println!("counted faults_injected {faults}");
+    assert!(refused > 5, "{refused}");
+}
+
 /// Cuts the power after every event of one run. `expect` gets which operations show then, and which were acknowledged.
 fn cut_everywhere(durability: Durability, expect: impl Fn(&[bool], &[bool], &str)) {
     let disk = Disk::take();

@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{ContextParts, Memory, Ranked};
     #[pymodule_export]
-    use crate::moving::{Exported, Staging};
+    use crate::moving::{Exported, Staging, is_open_file};
     #[pymodule_export]
     use crate::packing::{Packed, estimate_tokens, feedback_score, select, validate_filter, validate_signals};
     #[pymodule_export]

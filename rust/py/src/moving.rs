@@ -1,6 +1,7 @@
 //! Files in and out: what `export`, `import_` and `backup` of the facade call.
 use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
@@ -9,7 +10,7 @@ use pyo3::types::PyDict;
 use retentive_core::engine;
 use retentive_core::engine::{Engine, ExportRequest, Extras, ImportRequest, Numbered, OnConflict, Progress, Restored};
 use retentive_core::error::{Error, Result};
-use retentive_core::store::{Calibration, Floors, Interrupt, Unused};
+use retentive_core::store::{self, Calibration, Floors, Interrupt, Unused};
 
 use crate::door::{call, call_telling};
 use crate::names::name;
@@ -90,6 +91,12 @@ impl Exported {
         })
         .map_err(PyErr::from)
     }
+}
+
+/// Whether a path leads to what this process has open as a collection, or to what SQLite keeps beside one.
+#[pyfunction]
+pub fn is_open_file(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+    call(py, |_| Ok(store::is_open_file(&path)))
 }
 
 pub fn export(

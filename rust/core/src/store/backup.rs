@@ -2,13 +2,14 @@
 //!
 //! SQLite's online backup, on a connection whose read transaction is held over all its steps: the snapshot stays, so that no other
 //! writer makes it begin anew, and it can be stopped between two steps. What was erased is zeroes in every page that is copied.
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::aside::Stop;
 use super::fault::{self, At};
+use super::open_files::{COMPANIONS, with_suffix};
 use super::outfile::Outfile;
 use super::patience::Interrupt;
 use super::read::ReadTx;
@@ -19,9 +20,6 @@ use crate::error::{Error, Result};
 
 /// Pages that are copied between two looks at whether to stop.
 const PAGES: i32 = 1_024;
-
-/// What SQLite keeps beside a file that somebody has open, or left without closing it.
-const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 impl Shared {
     pub(super) fn backup(&self, target: &Path, stop: &Stop) -> Result<u64> {
@@ -57,12 +55,6 @@ impl Shared {
         }
         Ok(())
     }
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// By name, and by what the names lead to.

@@ -37,7 +37,7 @@ impl Shared {
 
     fn try_compact(&self, stop: &Stop) -> Result<u64> {
         let mut writer = self.lock_idle();
-        self.writable()?;
+        self.usable()?;
         self.connect_writer(&mut writer)?;
         if let Err(error) = self.expect_same_file(&writer) {
             if matches!(error, Error::Busy { .. }) && !self.is_in_memory() {

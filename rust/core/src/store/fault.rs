@@ -126,6 +126,28 @@ pub(super) fn full(path: &Path) -> Error {
     Error::Full { path: path.to_path_buf(), message }
 }
 
+/// Of a write of which nothing is stored.
+pub(super) fn nothing_stored(error: Error) -> Error {
+    match error {
+        Error::Full { path, .. } => Error::Full {
+            path,
+            message: "a write was tried, and the disk is full: nothing of that write is stored. Free some space and try again; what was \
+                      stored before is there and can be read"
+                .into(),
+        },
+        other => other,
+    }
+}
+
+/// Whether a commit that failed with this may be found done by the next process that opens the file. Not where a write into the log
+/// had no room: the frame that ends the transaction is the last one, and it is not whole.
+pub(super) fn may_be_committed(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return true };
+    let is_full = failure.extended_code == ffi::SQLITE_FULL
+        || (failure.extended_code == ffi::SQLITE_IOERR_WRITE && is_full(failure.extended_code));
+    !is_full
+}
+
 /// SQLite knows one way of being full. No room for the `-shm` file is another, and so are a quota and a limit on a file's size.
 fn is_full(extended_code: i32) -> bool {
     let last = std::io::Error::last_os_error();
@@ -178,16 +200,21 @@ fn may_write_log(path: &Path) -> bool {
     })
 }
 
+/// Whether the permissions allow to write a collection: its file, what is beside it, and into its folder. Nothing is opened.
+pub(super) fn may_be_written(path: &Path) -> bool {
+    path.parent().is_some_and(may_write) && may_write(path) && may_write_log(path)
+}
+
 /// By its permissions, without opening it.
 #[cfg(unix)]
 #[allow(unsafe_code)]
-fn may_write(path: &Path) -> bool {
+pub(super) fn may_write(path: &Path) -> bool {
     let Ok(name) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else { return false };
     // SAFETY: the name ends in a zero byte and lives until the call has returned; nothing is kept or changed.
     unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::R_OK | libc::W_OK, libc::AT_EACCESS) == 0 }
 }
 
 #[cfg(not(unix))]
-fn may_write(path: &Path) -> bool {
+pub(super) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly())
 }

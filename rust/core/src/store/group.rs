@@ -133,7 +133,7 @@ impl Writer {
             Ok(Ok(_)) if tx.is_broken() => {
                 Ok(Err(fault::store(path, "a step of this write failed; nothing of it was kept")))
             }
-            answer => answer,
+            answer => answer.map(|answer| answer.map_err(fault::nothing_stored)),
         };
         if matches!(answer, Ok(Ok(_))) {
             group.members += 1;
@@ -195,7 +195,8 @@ impl Writer {
         }
         let stored = if meta == group.meta { Ok(()) } else { meta.store(&conn.sql).at(path) };
         let done = stored
-            .and_then(|()| run(&conn.sql, "COMMIT").map_err(|error| unknown_outcome(fault::from_sqlite(path, &error))));
+            .map_err(fault::nothing_stored)
+            .and_then(|()| run(&conn.sql, "COMMIT").map_err(|error| failed_commit(path, &error)));
         if done.is_ok() {
             group.after.into_inner().into_iter().for_each(|job| job());
         } else {
@@ -234,9 +235,12 @@ pub(super) fn run(sql: &Connection, statement: &str) -> rusqlite::Result<()> {
 }
 
 /// A commit that fails may have reached the disk all the same.
-fn unknown_outcome(error: Error) -> Error {
+fn failed_commit(path: &Path, error: &rusqlite::Error) -> Error {
+    if !fault::may_be_committed(error) {
+        return fault::nothing_stored(fault::from_sqlite(path, error));
+    }
     let note = |message: String| format!("the commit failed, whether this write was stored is unknown: {message}");
-    match error {
+    match fault::from_sqlite(path, error) {
         Error::Full { path, message } => Error::Full { path, message: note(message) },
         Error::Corrupt { path, message } => Error::Corrupt { path, message: note(message) },
         Error::Io { path, errno, message } => Error::Io { path, errno, message: note(message) },

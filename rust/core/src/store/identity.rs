@@ -94,13 +94,21 @@ impl Standing {
     }
 }
 
+/// Of a device, and of a file on it.
+pub(super) type FileNumbers = (u64, u64);
+
+/// Those of what a path leads to. `None`: there is nothing, or the system has no such numbers.
+pub(super) fn file_numbers(path: &Path) -> Option<FileNumbers> {
+    path.metadata().ok().map(|found| numbers(&found)).filter(|_| cfg!(unix))
+}
+
 #[cfg(unix)]
-fn numbers(found: &Metadata) -> (u64, u64) {
+fn numbers(found: &Metadata) -> FileNumbers {
     use std::os::unix::fs::MetadataExt;
     (found.dev(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn numbers(_found: &Metadata) -> (u64, u64) {
+fn numbers(_found: &Metadata) -> FileNumbers {
     (0, 0)
 }

@@ -19,6 +19,7 @@ mod load;
 mod log;
 mod models;
 mod open;
+mod open_files;
 mod outfile;
 mod patience;
 mod read;
@@ -97,6 +98,14 @@ pub struct StoreFacts {
     pub wal_bytes: u64,
     /// Something was erased of which the write-ahead log may still hold a copy, because another connection was reading.
     pub erasure_pending: bool,
+}
+
+/// Whether this leads, by whatever name, to a collection's file that this process has open, or to what SQLite keeps beside one:
+/// nothing but SQLite may open it.
+#[must_use]
+pub fn is_open_file(path: &Path) -> bool {
+    let _inside = gate::enter();
+    open_files::is_open(path)
 }
 
 /// An open collection. One per process and file is best; several are correct.

@@ -8,11 +8,12 @@ use super::OpenOptions;
 use super::errno::errno;
 use super::fault::{self, At};
 use super::identity::FileId;
+use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, Reads};
 use super::schema::{self, Identity, Meta, Origin};
 use super::shared::Shared;
-use super::sqlite::{Access, Conn, connect, wal_bytes, wal_path};
+use super::sqlite::{Access, Conn, connect, shm_path, wal_bytes, wal_path};
 use crate::error::{Error, Result};
 
 /// What messages call a collection without a file.
@@ -31,6 +32,7 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
         None => PathBuf::from(IN_MEMORY),
     };
     let reads = Reads::of(&path);
+    let noted = options.path.as_ref().map(|_| OpenFile::note(&path));
     let conn = if options.path.is_none() {
         open_writable(&path, &options, Access::Memory)?
     } else {
@@ -43,7 +45,10 @@ pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Sha
     };
     expect_language(&conn, &path, &options.language)?;
     let reads = if options.path.is_some() { reads } else { Arc::default() };
-    let shared = Shared::new(path, options, conn, reads);
+    if let Some(file) = &noted {
+        file.opened();
+    }
+    let shared = Shared::new(path, options, conn, reads, noted);
     shared.scrub_after_kills();
     Ok(shared)
 }
@@ -114,7 +119,8 @@ fn refuse_cut_off(path: &Path) -> Result<()> {
 }
 
 fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {
-    if options.readonly {
+    // Also to be read by a connection that may write, SQLite would make a log beside it: see `read_only_access`.
+    if options.readonly || (path.exists() && !fault::may_write(path)) {
         return open_readonly(path, options);
     }
     match open_writable(path, options, Access::Create) {
@@ -124,6 +130,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {
 }
 
 fn open_writable(path: &Path, options: &OpenOptions, access: Access) -> Result<Conn> {
+    release_log(path);
     let before = FileId::of(path, access)?;
     let sql = connect(path, access, options.durability)?;
     // One that was just made had none before.
@@ -151,14 +158,47 @@ fn open_readonly(path: &Path, options: &OpenOptions) -> Result<Conn> {
     if let Err(error) = path.metadata() {
         return Err(os_error(path, &error));
     }
-    match Conn::open(path, Access::ReadOnly, options.durability) {
-        Err(error) if fault::means_unwritable(&error) => {
+    connect_readonly(path, read_only_access(path), |access| Conn::open(path, access, options.durability))
+}
+
+/// How one reads now that may not write. What SQLite makes beside a file has the file's own mode: beside one that nobody may write it
+/// would stay, and keep out whoever writes once that has changed. So such a file is read as one that cannot change, unless somebody has
+/// it open.
+pub(super) fn read_only_access(path: &Path) -> Access {
+    let in_use = shm_path(path).exists() || wal_bytes(path) > 0;
+    if in_use || fault::may_be_written(path) { Access::ReadOnly } else { Access::Immutable }
+}
+
+pub(super) fn connect_readonly(path: &Path, access: Access, connect: impl Fn(Access) -> Result<Conn>) -> Result<Conn> {
+    if access == Access::Immutable {
+        refuse_unseen_commits(path)?;
+    }
+    match connect(access) {
+        Err(error) if access == Access::ReadOnly && fault::means_unwritable(&error) => {
             refuse_unseen_commits(path)?;
-            Conn::open(path, Access::Immutable, options.durability)
+            connect(Access::Immutable)
         }
         opened => opened,
     }
 }
+
+/// What was made beside a file while it could not be written has the mode of then, also when the file has another one by now; SQLite
+/// does not change it. What cannot be changed shows in the next step: the collection is read-only.
+#[cfg(unix)]
+pub(super) fn release_log(path: &Path) {
+    let Ok(found) = path.metadata() else { return };
+    if !fault::may_write(path) {
+        return;
+    }
+    for beside in [wal_path(path), shm_path(path)] {
+        if beside.exists() && !fault::may_write(&beside) {
+            let _ = std::fs::set_permissions(&beside, found.permissions());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn release_log(_path: &Path) {}
 
 /// A file opened as one that cannot change is read without its write-ahead log.
 pub(super) fn refuse_unseen_commits(path: &Path) -> Result<()> {

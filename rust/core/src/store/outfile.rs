@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::errno::{errno, is_full};
 use super::fault;
+use super::open_files;
 use crate::error::{Error, Result};
 
 /// Tells the files that one process writes at a time.
@@ -108,6 +109,10 @@ fn remove_dead(target: &Path, ending: &str) {
             [process, number].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
         });
         if !ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // Whatever it is called: closing an open collection's file here would drop SQLite's locks on it.
+        if open_files::is_open(&entry.path()) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };

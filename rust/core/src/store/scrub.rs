@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::fault::At;
+use super::fault::{self, At};
 use super::group::Writer;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, is_reading};
@@ -39,7 +39,7 @@ impl Shared {
     /// After a write that erased, or that failed. Waits for the reads of this process: for those that take long at most as long as for a
     /// file that is locked; where they take longer, the last of them does it. The caller holds no lock.
     pub(super) fn scrub(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        if self.writable().is_err() || self.is_in_memory() {
+        if self.usable().is_err() || !self.is_writable() || self.is_in_memory() {
             return Ok(());
         }
         self.pending.store(true, Ordering::SeqCst);
@@ -68,6 +68,7 @@ impl Shared {
     pub(super) fn scrub_in_passing(&self) {
         if self.pending.load(Ordering::SeqCst)
             && !self.reads.is_announced()
+            && (self.is_writable() || fault::may_be_written(&self.path))
             && let Some(mut writer) = self.try_lock_writer()
             && !writer.is_open()
         {
@@ -77,7 +78,8 @@ impl Shared {
 
     /// For a call that tells whether it is done. While a long write is under way, it is not.
     pub(super) fn scrub_soon(&self) {
-        if self.writable().is_ok()
+        if self.usable().is_ok()
+            && self.is_writable()
             && let Some(mut writer) = self.wait_for_writer(FIRST_WAIT)
         {
             let _ = self.attempt(&mut writer, || self.reads.outlast(FIRST_WAIT));
@@ -138,7 +140,7 @@ impl Shared {
 
     /// When it is opened: what a process had in the log that was killed in a transaction.
     pub(super) fn scrub_after_kills(&self) {
-        if self.writable().is_ok() {
+        if self.usable().is_ok() && self.is_writable() {
             self.look_for_tail();
             if self.tail.load(Ordering::SeqCst) {
                 self.scrub_soon();

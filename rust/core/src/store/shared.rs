@@ -8,7 +8,8 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::fault::{self, At};
 use super::group::{Mark, Ran, Writer, run};
-use super::open::{expect_language, refuse_unseen_commits};
+use super::open::{connect_readonly, expect_language, read_only_access, release_log};
+use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::read::ReadTx;
 use super::reads::{Length, Reads, Run};
@@ -27,13 +28,17 @@ pub(super) struct Shared {
     options: OpenOptions,
     origin: Origin,
     epoch: i64,
-    /// How connections read: `Memory` has one connection for everything.
-    reading: Access,
+    /// How connections read, as it was opened: `Memory` has one connection for everything.
+    opened_for: Access,
+    /// It could not be written when it was opened, and can be since.
+    writable_since: AtomicBool,
     writer: Mutex<Writer>,
     /// Threads on their way to the writer's lock that will run a job under it.
     waiting: AtomicUsize,
     readers: Mutex<Vec<Conn>>,
     closed: AtomicBool,
+    /// `None`: in memory, or closed.
+    open_file: Mutex<Option<OpenFile>>,
     /// An in-memory collection lives in the process that made it.
     process: u32,
     /// Up to this rev, what was erased has left the write-ahead log.
@@ -48,7 +53,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(path: PathBuf, options: OpenOptions, conn: Conn, reads: Arc<Reads>) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        options: OpenOptions,
+        conn: Conn,
+        reads: Arc<Reads>,
+        open_file: Option<OpenFile>,
+    ) -> Self {
         let (origin, epoch) = (conn.origin.clone(), conn.epoch);
         let reading = if conn.access == Access::Write { Access::Read } else { conn.access };
         let (mut writer, mut readers) = (Writer::default(), Vec::new());
@@ -62,11 +73,13 @@ impl Shared {
             options,
             origin,
             epoch,
-            reading,
+            opened_for: reading,
+            writable_since: AtomicBool::new(false),
             writer: Mutex::new(writer),
             waiting: AtomicUsize::new(0),
             readers: Mutex::new(readers),
             closed: AtomicBool::new(false),
+            open_file: Mutex::new(open_file),
             process: std::process::id(),
             scrubbed: AtomicI64::new(0),
             pending: AtomicBool::new(true),
@@ -76,11 +89,11 @@ impl Shared {
         }
     }
 
-    fn usable(&self) -> Result<()> {
+    pub(super) fn usable(&self) -> Result<()> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(Error::Closed(format!("the collection {} is closed; open it again", self.path.display())));
         }
-        if self.reading == Access::Memory && self.process != std::process::id() {
+        if self.is_in_memory() && self.process != std::process::id() {
             let message =
                 "an in-memory collection cannot be used in a forked child: it would be another copy; give it a path";
             return Err(fault::store(&self.path, message));
@@ -88,21 +101,61 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether this handle may write, as far as is known.
+    pub(super) fn is_writable(&self) -> bool {
+        self.writable_since.load(Ordering::SeqCst) || !matches!(self.opened_for, Access::ReadOnly | Access::Immutable)
+    }
+
+    /// The caller does not hold the writer's lock.
     pub(super) fn writable(&self) -> Result<()> {
         self.usable()?;
-        if matches!(self.reading, Access::ReadOnly | Access::Immutable) {
-            let reason = if self.options.readonly {
-                "opened with readonly=True"
-            } else {
-                "its file or folder cannot be written"
-            };
-            return Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)));
+        if self.is_writable() || self.became_writable()? {
+            return Ok(());
         }
-        Ok(())
+        let reason =
+            if self.options.readonly { "opened with readonly=True" } else { "its file or folder cannot be written" };
+        Err(fault::store(&self.path, format!("{} ({reason}); nothing was stored", fault::READ_ONLY)))
+    }
+
+    /// Looks again at a file that could not be written when it was opened, and writes it from now on if it can be.
+    fn became_writable(&self) -> Result<bool> {
+        if self.options.readonly {
+            return Ok(false);
+        }
+        release_log(&self.path);
+        if !fault::may_be_written(&self.path) {
+            return Ok(false);
+        }
+        let mut writer = self.writer.lock();
+        self.readers.lock().clear(); // theirs is a log that may only be read
+        if !self.writable_since.load(Ordering::SeqCst) {
+            let conn = match self.connect(Access::Write) {
+                Err(error) if fault::means_unwritable(&error) => return Ok(false),
+                opened => opened?,
+            };
+            // Permissions do not tell all: the log may still be open here as one that may only be read.
+            match run(&conn.sql, "BEGIN IMMEDIATE").and_then(|()| run(&conn.sql, "ROLLBACK")).at(&self.path) {
+                Err(error) if fault::means_unwritable(&error) => return Ok(false),
+                Err(Error::Busy { .. }) | Ok(()) => {}
+                failed => failed?,
+            }
+            writer.conn = Some(conn);
+            self.writable_since.store(true, Ordering::SeqCst);
+        }
+        Ok(true)
+    }
+
+    /// How connections read.
+    fn reading(&self) -> Access {
+        match self.opened_for {
+            _ if self.writable_since.load(Ordering::SeqCst) => Access::Read,
+            Access::ReadOnly | Access::Immutable => read_only_access(&self.path),
+            opened_for => opened_for,
+        }
     }
 
     pub(super) fn is_in_memory(&self) -> bool {
-        self.reading == Access::Memory
+        self.opened_for == Access::Memory
     }
 
     pub(super) fn busy_timeout(&self) -> Duration {
@@ -118,7 +171,7 @@ impl Shared {
         job: impl FnOnce(&ReadTx<'_>) -> Result<T>,
     ) -> Result<T> {
         self.usable()?;
-        if self.reading == Access::Memory {
+        if self.is_in_memory() {
             return self.read_in_memory(job);
         }
         let mut patience = Patience::new(self.options.busy_timeout, interrupt);
@@ -126,7 +179,7 @@ impl Shared {
         self.notice(meta.erased, meta.scrubbed);
         let Some(conn) = &lease.conn else { return Err(fault::store(&self.path, "no connection to read on")) };
         let answer = job(&ReadTx::new(conn, &self.path, meta, true));
-        if self.reading == Access::Immutable {
+        if conn.access == Access::Immutable {
             // Nobody was to change it; if somebody did, pages of two versions were read.
             conn.expect_in_place(&self.path).map_err(|_| fault::changed_underneath(&self.path))?;
         }
@@ -146,13 +199,15 @@ impl Shared {
     /// A connection in a read transaction whose snapshot is fixed.
     fn begin_read(&self, length: Length, interrupt: Interrupt<'_>) -> Result<(Lease<'_>, Meta)> {
         let under_way = self.reads.enter(length, interrupt)?;
-        if self.reading == Access::Immutable {
-            refuse_unseen_commits(&self.path)?;
-        }
-        let idle = self.readers.lock().pop();
+        let reading = self.reading();
+        let idle = {
+            let mut readers = self.readers.lock();
+            readers.retain(|conn| conn.access == reading);
+            readers.pop()
+        };
         let conn = match idle {
             Some(conn) => conn,
-            None => self.connect(self.reading)?,
+            None => connect_readonly(&self.path, reading, |access| self.connect(access))?,
         };
         run(&conn.sql, "BEGIN").at(&self.path)?;
         let meta = conn.meta(&self.path).inspect_err(|_| self.leave_file())?;
@@ -264,14 +319,14 @@ impl Shared {
             let _ = self.end_group(writer);
             return Err(closed);
         }
-        self.connect_writer(writer)?;
+        self.connect_writer(writer).map_err(fault::nothing_stored)?;
         let reads = (!self.is_in_memory()).then_some(&self.reads);
         let begun = writer.begin(&self.path, reads).inspect_err(|_| {
             if writer.conn.is_none() {
                 self.leave_file();
             }
         });
-        if let Some((erased, scrubbed)) = begun? {
+        if let Some((erased, scrubbed)) = begun.map_err(fault::nothing_stored)? {
             self.notice(erased, scrubbed);
         }
         Ok(())
@@ -279,7 +334,7 @@ impl Shared {
 
     pub(super) fn connect_writer(&self, writer: &mut Writer) -> Result<()> {
         if writer.conn.is_none() {
-            if self.reading == Access::Memory {
+            if self.is_in_memory() {
                 return Err(fault::store(&self.path, "the in-memory collection was lost after a failed rollback"));
             }
             writer.conn = Some(self.connect(Access::Write)?);
@@ -350,7 +405,7 @@ impl Shared {
             self.scrub_soon();
             erasure_pending = self.erasure_pending();
         }
-        let in_memory = self.reading == Access::Memory;
+        let in_memory = self.is_in_memory();
         StoreFacts {
             path: (!in_memory).then(|| self.path.clone()),
             language: self.origin.language.clone(),
@@ -359,7 +414,7 @@ impl Shared {
             schema: SCHEMA,
             epoch: self.epoch as u64,
             durability: self.options.durability,
-            readonly: self.writable().is_err() && self.usable().is_ok(),
+            readonly: !self.is_writable(),
             file_bytes: if in_memory { 0 } else { self.path.metadata().map_or(0, |found| found.len()) },
             wal_bytes: if in_memory { 0 } else { wal_bytes(&self.path) },
             erasure_pending,
@@ -371,13 +426,14 @@ impl Shared {
             return;
         }
         let mut writer = self.lock_idle();
-        if self.reading == Access::Read && self.pending.load(Ordering::SeqCst) {
+        if self.reading() == Access::Read && self.pending.load(Ordering::SeqCst) {
             // Others may keep the file open, and the log with it.
             self.scrub_at_last(&mut writer);
         }
         // The writer goes last: the last connection to close empties the write-ahead log, and it may write.
         self.readers.lock().clear();
         writer.conn = None;
+        *self.open_file.lock() = None;
     }
 
     pub(super) fn limit_pages(&self, pages: u32) -> Result<()> {
@@ -392,7 +448,7 @@ impl Shared {
 impl ForkAware for Shared {
     /// A child inherits neither locks nor descriptors of an open connection: both sides open new ones.
     fn before_fork(&self) {
-        if self.reading == Access::Memory {
+        if self.is_in_memory() {
             return;
         }
         // No other thread is inside. If this very thread holds a lock, it forks out of a job: that job's connection is not safe to close.

@@ -21,18 +21,22 @@ pub enum Fault {
     Once(u64),
     /// That one and all after it, until the disk is repaired.
     From(u64),
+    /// The write with this number, and all writes after it, have no room for more than a half, until the disk is repaired.
+    Full(u64),
 }
 
 #[derive(Default)]
 struct State {
     fault: Option<Fault>,
     calls: u64,
+    writes: u64,
     injected: u64,
     files: Vec<PathBuf>,
     record: Option<Vec<Event>>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { fault: None, calls: 0, injected: 0, files: Vec::new(), record: None });
+static STATE: Mutex<State> =
+    Mutex::new(State { fault: None, calls: 0, writes: 0, injected: 0, files: Vec::new(), record: None });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -53,7 +57,7 @@ impl Disk {
 
     pub fn break_at(&self, fault: Fault) {
         let mut state = state();
-        (state.fault, state.calls, state.injected) = (Some(fault), 0, 0);
+        (state.fault, state.calls, state.writes, state.injected) = (Some(fault), 0, 0, 0);
     }
 
     /// No call fails any more; how many did.
@@ -85,10 +89,19 @@ fn fails() -> bool {
     let failed = match state.fault {
         Some(Fault::Once(number)) => state.calls == number,
         Some(Fault::From(number)) => state.calls >= number,
-        None => false,
+        Some(Fault::Full(_)) | None => false,
     };
     state.injected += u64::from(failed);
     failed
+}
+
+/// Counts a write; has the disk no room for it?
+fn is_full() -> bool {
+    let mut state = state();
+    state.writes += 1;
+    let full = matches!(state.fault, Some(Fault::Full(number)) if state.writes >= number);
+    state.injected += u64::from(full);
+    full
 }
 
 fn keep(event: impl FnOnce() -> Event) {
@@ -265,7 +278,12 @@ method!(shm_map, xShmMap, (page: c_int, size: c_int, extend: c_int, address: *mu
 unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, buffer: *const c_void, amount: c_int, offset: i64) -> c_int {
     // SAFETY: as SQLite called us; the buffer has as many bytes as it says.
     unsafe {
+        let full = is_full();
+        let amount = if full { amount / 2 } else { amount };
         let answer = write_below(file, buffer, amount, offset);
+        if full {
+            return ffi::SQLITE_FULL;
+        }
         if answer == ffi::SQLITE_OK {
             let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), usize::try_from(amount).unwrap());
             let (file, offset) = (number(file), usize::try_from(offset).unwrap());
