@@ -116,6 +116,31 @@ tell([turn.id for turn in opened().turns("s")] == stored)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_collection_that_nobody_has_open_is_read_on_a_full_disk_and_written_once_there_is_room(run):
+    """SQLite makes a file of 32 KB beside the one that it reads, which does not fit."""
+    told = run("""
+import resource
+with opened() as db:
+    first = db.remember("stored before", session="s")
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+for room in (0, 1, 4_096, 20_000):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
+    with opened() as db, opened(readonly=True) as reader:
+        seen = [one.recall("stored", session="s", limit=1).ids == [first] for one in (db, reader)]
+        seen += [one.context("stored", "s").recent[0].id == first for one in (db, reader)]
+        try:
+            db.remember("no room", session="s")
+        except FullError as error:
+            seen.append(error.path == f"{folder}/test.db")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        second = db.remember("room again", session="s")
+        seen += [one.turns("s")[-1].id == second for one in (db, reader)]
+        db.forget(ids=[second])
+    tell(room, seen)
+""")
+    assert told == [f"{room} {[True] * 7}" for room in (0, 1, 4_096, 20_000)]
+
+
 def test_a_collection_that_a_full_disk_did_not_let_be_made_is_made_once_there_is_room(run):
     """Wherever it fails: with no byte, with a header alone, with tables and no memory."""
     told = run("""

@@ -19,6 +19,11 @@ pub(super) fn means_unwritable(error: &Error) -> bool {
     }
 }
 
+/// Does this say that there is no room, be it for what SQLite makes beside a file to read it?
+pub(super) fn means_no_room(error: &Error) -> bool {
+    matches!(error, Error::Full { .. })
+}
+
 /// `sql_call().at(path)?`
 pub(super) trait At<T> {
     fn at(self, path: &Path) -> Result<T>;
@@ -122,7 +127,7 @@ pub(super) fn io(path: &Path, errno: i32) -> Error {
 }
 
 pub(super) fn full(path: &Path) -> Error {
-    let message = "the disk is full: free some space and try again; what was stored before can be read".into();
+    let message = "the disk is full: free some space and try again; what was stored before is there".into();
     Error::Full { path: path.to_path_buf(), message }
 }
 
@@ -153,6 +158,7 @@ fn is_full(extended_code: i32) -> bool {
     let last = std::io::Error::last_os_error();
     match extended_code {
         ffi::SQLITE_IOERR_SHMSIZE => true,
+        ffi::SQLITE_IOERR_SHMOPEN => errno::is_full(&last),
         ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => errno::is_full(&last),
         _ => false,
     }

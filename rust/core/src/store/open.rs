@@ -125,6 +125,8 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Conn> {
     }
     match open_writable(path, options, Access::Create) {
         Err(error) if fault::means_unwritable(&error) && path.exists() => open_readonly(path, options),
+        // A collection that was begun is read; a file that could not be begun says why.
+        Err(error) if fault::means_no_room(&error) && path.exists() => open_readonly(path, options).map_err(|_| error),
         opened => opened,
     }
 }
@@ -153,7 +155,7 @@ fn open_writable(path: &Path, options: &OpenOptions, access: Access) -> Result<C
     Ok(conn)
 }
 
-/// Beside writers where the folder lets us share memory with them; else as a file that cannot change.
+/// Beside writers where the folder lets us share memory with them, and has the room; else as a file that cannot change.
 fn open_readonly(path: &Path, options: &OpenOptions) -> Result<Conn> {
     if let Err(error) = path.metadata() {
         return Err(os_error(path, &error));
@@ -177,6 +179,9 @@ pub(super) fn connect_readonly(path: &Path, access: Access, connect: impl Fn(Acc
         Err(error) if access == Access::ReadOnly && fault::means_unwritable(&error) => {
             refuse_unseen_commits(path)?;
             connect(Access::Immutable)
+        }
+        Err(error) if access == Access::ReadOnly && fault::means_no_room(&error) => {
+            refuse_unseen_commits(path).and_then(|()| connect(Access::Immutable)).map_err(|_| error)
         }
         opened => opened,
     }
