@@ -372,32 +372,6 @@ proptest! {
     }
 
     #[test]
-    fn sums_pack_facts_as_counting_the_block_does(
-        texts in long_texts(), days in prop::collection::vec(360_i64..372, 9), facts in prop::collection::vec(any::<bool>(), 9),
-        pinned in prop::collection::vec("[a-z]{1,20}", 0..2), budget in 0_u64..400, newline in 0_u64..4, scale in 1_u64..5,
-        tokens in prop::option::of(1_u64..90)
-    ) {
-        let pinned = lines(&pinned);
-        let retrieved: Vec<Line> = texts.iter().zip(days.iter().zip(&facts)).map(|(text, (day, is_fact))| {
-            let role = if *is_fact { "" } else { "user" };
-            Line { text, role, name: None, ts: day * 86_400_000_000, turn: (!is_fact).then_some(1) }
-        }).collect();
-        // Each fact came from what is offered after it.
-        let pairs: Vec<(usize, usize)> = (1..retrieved.len()).filter(|at| facts[at - 1] && !facts[*at]).map(|at| (at - 1, at)).collect();
-        let sources = sources_of(retrieved.len(), &pairs);
-        let wanted = Wanted { pinned: &pinned, retrieved: &retrieved, sources: Some(&sources), ..Wanted::default() };
-        let units = |text: &str| {
-            text.split('\n').map(|line| line.len() as u64).sum::<u64>() + newline * text.matches('\n').count() as u64
-        };
-        let in_tokens = |units: u64| units.div_ceil(scale);
-        let length = tokens.map_or(Length::Auto, Length::Tokens);
-        let mut excerpting = Excerpting { length, answers: &mut by_x };
-        let count = AdditiveCount { units: &units, newline, tokens: &in_tokens };
-        let summed = pack_context_additive(&wanted, budget, &count, Some(&mut excerpting)).unwrap();
-        prop_assert_eq!(summed, excerpt(&wanted, budget, &|text| in_tokens(units(text)), length));
-    }
-
-    #[test]
     fn blocks_hold_no_fact_beside_all_its_turns(
         recent in texts(), retrieved in long_texts(), limit in prop::option::of(0_usize..6), budget in 0_u64..900,
         pairs in prop::collection::btree_set((0_usize..9, 0_usize..18), 0..20), tokens in prop::option::of(1_u64..90)

@@ -92,7 +92,7 @@ impl Draft {
     fn add(&mut self, section: Section, line: &Line, rank: usize) {
         match section {
             Section::Pinned => append(&mut self.pinned, &section.line(line)),
-            Section::Retrieved => drop(self.retrieved.add(line, rank)),
+            Section::Retrieved => self.retrieved.add(line, rank),
             Section::Recent if self.recent.is_empty() => self.recent = section.line(line),
             Section::Recent => self.recent = format!("{}\n{}", section.line(line), self.recent),
         }
@@ -208,9 +208,6 @@ impl<E> Offer<E> for SummedDraft<'_> {
     }
 
     fn offer(&mut self, section: Section, line: &Line, rank: usize) -> Result<bool, E> {
-        if section == Section::Retrieved && (line.is_fact() || self.lines.retrieved.has_facts()) {
-            return Ok(self.offer_beside_facts(line, rank));
-        }
         let shown = (self.count.units)(&section.line(line));
         let units = match self.lines.shown(section, line, rank) {
             Some(replaced) => self.units - (self.count.units)(replaced) + shown,
@@ -256,27 +253,6 @@ impl<E> Offer<E> for SummedDraft<'_> {
 }
 
 impl SummedDraft<'_> {
-    /// A fact's date depends on what stands beside it, so the lines there are counted before and after.
-    fn offer_beside_facts(&mut self, line: &Line, rank: usize) -> bool {
-        let opening = self.opening(Section::Retrieved) - self.count.newline;
-        let without = self.units + opening - self.units_around(line, rank);
-        let before = self.lines.retrieved.add(line, rank);
-        let units = without + self.units_around(line, rank);
-        let fits = (self.count.tokens)(units) <= self.budget - self.reserved;
-        if fits {
-            self.units = units;
-        } else {
-            self.lines.retrieved.undo(line, rank, before);
-        }
-        fits
-    }
-
-    /// Of the lines that adding this memory changes, each with its line break.
-    fn units_around(&self, line: &Line, rank: usize) -> u64 {
-        let lines = self.lines.retrieved.lines_around(line, rank);
-        lines.iter().map(|line| (self.count.units)(line) + self.count.newline).sum()
-    }
-
     /// What stands before a further line of a section: a line break, and before its first the heading, and before the
     /// heading an empty line where there is something above.
     fn opening(&self, section: Section) -> u64 {

@@ -20,11 +20,6 @@ impl Line<'_> {
     fn is_said(&self) -> bool {
         !self.role.is_empty() || self.name.is_some()
     }
-
-    /// Whether it is no turn, and nobody said it.
-    pub fn is_fact(&self) -> bool {
-        self.turn.is_none() && !self.is_said()
-    }
 }
 
 /// The parts of a block, in their order.
@@ -59,13 +54,6 @@ impl Section {
         push_indented(&mut out, line.text);
         out
     }
-}
-
-/// A fact with the date of its own: `05-25: text`. The date keeps its text from posing as a speaker, as `- ` does.
-pub fn dated_fact(line: &Line, month_and_day: &str) -> String {
-    let mut out = format!("{month_and_day}: ");
-    push_indented(&mut out, line.text);
-    out
 }
 
 /// Who speaks where neither a name nor a role can be shown.
