@@ -144,11 +144,21 @@ class Trial:
                     if size < len(memory.turns):
                         yield from self._of_size(memory, others, size, half=at % 2)
 
+    def whole(self, memory: Memory, half: int) -> Iterator[Asked]:
+        """Yield every own question and every outside one, put to the whole conversation: nothing is drawn."""
+        rows = range(len(memory.turns))
+        own = [one.text for one in memory.asked if one.evidence and not self.is_exempt(one.text)]
+        for kind, texts in (("own", own), ("outside", self.outside)):
+            yield from (self._asked(memory, half, ALL, kind, text, rows) for text in texts)
+
+    def _asked(self, memory: Memory, half: int, size: int, kind: str, text: str, rows: Sequence[int]) -> Asked:
+        evidence = memory.evidence(text, self._vector(text), rows, self.judge.late)
+        shift = self.judge.shift(len(rows), float(memory.tokens[list(rows)].sum()))
+        return Asked(memory.source, half, size, kind, shift, evidence)
+
     def _of_size(self, memory: Memory, others: Sequence[Memory], size: int, half: int) -> Iterator[Asked]:
         def asked(kind: str, text: str, rows: Sequence[int]) -> Asked:
-            evidence = memory.evidence(text, self._vector(text), rows, self.judge.late)
-            shift = self.judge.shift(len(rows), float(memory.tokens[list(rows)].sum()))
-            return Asked(memory.source, half, size, kind, shift, evidence)
+            return self._asked(memory, half, size, kind, text, rows)
 
         cross = [text for of, pool in self.pools.items() if of[:4] != memory.source[:4] for text in pool]
         for own in memory.asked:
