@@ -13,8 +13,9 @@ sets written here. Fitted on every second conversation of each set, reported on 
 question's idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier
 talk are never refused, so they are left out.
 
-late_interaction_floor: the same with the best late interaction of the five best memories added to that. So much is
-refused of what is foreign that the floor may be lower: 500 memories and the whole conversation count as two sizes.
+late_interaction_floor: the same with the best late interaction of the five best memories, each with the turns beside
+it, added to that. So much is refused of what is foreign that the floor may be lower: 500 memories and the whole
+conversation count as two sizes.
 """
 
 # The checks run without what only calibration needs.
