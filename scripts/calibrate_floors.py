@@ -13,8 +13,9 @@ sets written here. Fitted on every second conversation of each set, reported on 
 question's idf that a memory holds; terms that are in no memory count in full. Questions that name a date or earlier
 talk are never refused, so they are left out.
 
-late_interaction_floor: the same with the best late interaction of the five best memories added to that. So much is
-refused of what is foreign that the floor may be lower: 500 memories and the whole conversation count as two sizes.
+late_interaction_floor: the same with the best late interaction of the five best memories, each with the turns beside
+it, added to that. So much is refused of what is foreign that the floor may be lower: 500 memories and the whole
+conversation count as two sizes.
 """
 
 # The checks run without what only calibration needs.
@@ -142,7 +143,25 @@ def refusal_floor(sets: Sequence[Sequence[Conversation]], judge: Judge) -> float
     report(fitted, other)
     print("all conversations, by the first floor")
     report(asked, floor)
+    report_whole(trial, memories, floor, other)
     return floor
+
+
+def report_whole(trial: Trial, memories: Sequence[Sequence[Memory]], floor: float, other: float) -> None:
+    """Print what whole conversations refuse of all questions: all by the first floor, each half by the other's."""
+    print("whole conversations, every question: own / outside refused in per cent, and how many were asked")
+    print("| conversations | all, by the first floor | the held-out half | the halves changed over |")
+    print("|---|---:|---:|---:|")
+    for each in memories:
+        asked = [one for at, memory in enumerate(each) for one in trial.whole(memory, at % 2)]
+        halves = [[one for one in asked if one.half == half] for half in (0, 1)]
+        cells = [_whole(asked, floor), _whole(halves[1], floor), _whole(halves[0], other)]
+        print(f"| {each[0].source} | {' | '.join(cells)} |")
+
+
+def _whole(asked: Sequence[Asked], floor: float) -> str:
+    by_kind = [[one for one in asked if one.kind == kind] for kind in KINDS[:2]]
+    return " / ".join(f"{_refused(of, floor)} of {len(of):,}" for of in by_kind)
 
 
 def _fitted(asked: Sequence[Asked], largest: Sequence[Sequence[int]]) -> float:

@@ -31,7 +31,7 @@ LateInteraction = Callable[[str, list[str]], Sequence[float]]
 # As in rust/core/src/rank/refuse.rs.
 COVERAGE_WEIGHT, LENGTH = 0.5, 80.0
 TURN, REFERENCE, GROWTH_BELOW, GROWTH_ABOVE, MOST, FEWEST = 40, 500, 0.1, 0.04, 10_000, 10
-LOOKED_AT, LATE_GROWTH_BELOW = 5, 0.16
+LOOKED_AT, LATE_GROWTH_BELOW = 5, 0.15
 
 SIZES = (2, 5, 10, 30, 100, 500)
 ALL = 0
@@ -78,7 +78,8 @@ class Memory:
     def evidence(self, text: str, vector: Floats, rows: Sequence[int], late: LateInteraction | None) -> float:
         """Return the best `(similarity + 0.5 * coverage) * d` over the rows, `d = min(1, 80 / L)^(1/4)`.
 
-        With `late`, the best `late * d` of the five rows with most of it is added.
+        With `late`, the best `late * d` of the five rows with most of it is added, each together with the rows beside
+        it, which L counts too.
         """
         query = sorted(stems(text))
         held = np.array([[term in self.terms[row] for row in rows] for term in query], np.float32)
@@ -92,7 +93,10 @@ class Memory:
         best: float = each.max()
         if late is not None:
             first = np.argsort(-each, kind="stable")[:LOOKED_AT]
-            best += max(0.0, (np.array(late(text, [self.turns[rows[at]] for at in first])) * discount[first]).max())
+            windows = [rows[max(at - 1, 0) : at + 2] for at in first]
+            said = late(text, ["\n".join(self.turns[row] for row in window) for window in windows])
+            lengths = np.array([self.tokens[list(window)].sum() for window in windows])
+            best += max(0.0, (np.array(said) * np.minimum(1, LENGTH / lengths) ** 0.25).max())
         return best
 
 
@@ -144,11 +148,21 @@ class Trial:
                     if size < len(memory.turns):
                         yield from self._of_size(memory, others, size, half=at % 2)
 
+    def whole(self, memory: Memory, half: int) -> Iterator[Asked]:
+        """Yield every own question and every outside one, put to the whole conversation: nothing is drawn."""
+        rows = range(len(memory.turns))
+        own = [one.text for one in memory.asked if one.evidence and not self.is_exempt(one.text)]
+        for kind, texts in (("own", own), ("outside", self.outside)):
+            yield from (self._asked(memory, half, ALL, kind, text, rows) for text in texts)
+
+    def _asked(self, memory: Memory, half: int, size: int, kind: str, text: str, rows: Sequence[int]) -> Asked:
+        evidence = memory.evidence(text, self._vector(text), rows, self.judge.late)
+        shift = self.judge.shift(len(rows), float(memory.tokens[list(rows)].sum()))
+        return Asked(memory.source, half, size, kind, shift, evidence)
+
     def _of_size(self, memory: Memory, others: Sequence[Memory], size: int, half: int) -> Iterator[Asked]:
         def asked(kind: str, text: str, rows: Sequence[int]) -> Asked:
-            evidence = memory.evidence(text, self._vector(text), rows, self.judge.late)
-            shift = self.judge.shift(len(rows), float(memory.tokens[list(rows)].sum()))
-            return Asked(memory.source, half, size, kind, shift, evidence)
+            return self._asked(memory, half, size, kind, text, rows)
 
         cross = [text for of, pool in self.pools.items() if of[:4] != memory.source[:4] for text in pool]
         for own in memory.asked:
@@ -204,11 +218,11 @@ class Refusing:
 
     def __init__(self, judge: Judge, texts: Sequence[str], floor: float) -> None:
         self.db = Collection("refusing", embedder=_WithFloor(judge, floor))
-        self.db.remember_many([{"text": text} for text in texts])
+        self.db.remember_many([{"text": text, "session": "one"} for text in texts])
 
     def refuses(self, text: str) -> bool:
         """Return whether the product has no answer."""
-        return not self.db.recall(text, limit=1).items
+        return not self.db.recall(text, limit=1, session="one").items
 
 
 def stems(text: str) -> frozenset[str]:

@@ -79,6 +79,29 @@ def test_late_interaction_with_the_best_five_decides(told, found):
     assert [(query, len(texts)) for query, texts in embedder.asked] == [(QUERY, 5)] * 2
 
 
+def test_a_turn_is_looked_at_with_those_said_before_and_after_it_and_their_speakers():
+    embedder = Late()
+    said = [{"text": f"Number {number}", "session": "a", "name": "Ada" if number % 2 else None} for number in range(20)]
+    with Collection("late", embedder=embedder) as db:
+        ids = db.remember_many([*said, {"text": "A fact", "session": "a", "kind": "fact"}])
+        db.forget(ids[3])
+        db.recall(QUERY, session="a")
+    shown = ["A fact", *(("Ada: " if number % 2 else "") + f"Number {number}" for number in range(20) if number != 3)]
+    of_turns = [*zip(["", *shown[1:-1]], shown[1:], [*shown[2:], ""], strict=True)]
+    windows = [{"A fact"}, *({line for line in window if line} for window in of_turns)]
+    ((_, texts),) = embedder.asked
+    assert len(texts) == 5
+    assert all(set(text.split("\n")) in windows for text in texts)
+
+
+def test_what_stands_next_to_the_thread_of_another_session_is_not_looked_at():
+    embedder = Late()
+    with opened(embedder) as db:
+        db.remember_many([{"text": f"Private {number}", "session": "b"} for number in range(20)])
+        db.recall(QUERY, session="a")
+    assert not any("Private" in text for _, texts in embedder.asked for text in texts)
+
+
 def test_an_answer_is_ranked_as_without():
     with opened(Late(1.0)) as db:
         ids = [[hit.id for hit in db.recall(QUERY, session="a", min_relevance=least)] for least in ("auto", None)]

@@ -29,7 +29,8 @@ class Embedder(Protocol):
     - `late_interaction(query: str, texts: list[str]) -> [float, ...]`, how well the words of each text answer those of
       the query one by one, from -1 to 1: the mean over the query's tokens of the cosine with the text's nearest one.
     - `late_interaction_floor: float`, with it and in place of `refusal_floor`: what the same sum and the best late
-      interaction with the five memories that come nearest must reach together.
+      interaction with the five memories that come nearest, each with the turns said before and after it, a line each,
+      must reach together.
     - `dense_weight: float`, the weight from 0 to 1 of its cosine against the lexical score.
     - `window: int`, the longest text, in tokens, that one vector stands for well; longer texts are embedded in parts.
     - `part_tokens: int`, about how many tokens such a part has; without it, as many as the window. A query longer than

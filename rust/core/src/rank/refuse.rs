@@ -23,10 +23,10 @@ const GROWTH_ABOVE: f32 = 0.04;
 /// Measured up to here; beyond, the floor stays.
 const MOST: f32 = 10_000.0;
 
-/// So many memories with the most evidence are looked at token by token.
+/// So many memories with the most evidence are looked at token by token, each with the turns beside it.
 const LOOKED_AT: usize = 5;
 /// As `GROWTH_BELOW`, where late interaction counts: it rises with the texts, too.
-const LATE_GROWTH_BELOW: f32 = 0.16;
+const LATE_GROWTH_BELOW: f32 = 0.15;
 
 /// How much there is to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,14 +114,15 @@ fn growing(turns: f32, below: f32) -> f32 {
 pub struct Doubt {
     /// What it must reach.
     least: f32,
-    /// Row and discount for length of each memory looked at, the one with the most evidence first.
-    best: Vec<(u32, f32)>,
+    /// Of each memory looked at, the one with the most evidence first: its row, then those of the turns said before and after it, and the
+    /// discount for the length of them all.
+    best: Vec<(Vec<u32>, f32)>,
 }
 
 impl Doubt {
-    /// The rows whose late interaction is to be known.
-    pub fn rows(&self) -> impl Iterator<Item = u32> {
-        self.best.iter().map(|(row, _)| *row)
+    /// The rows whose texts together late interaction is to be known of, for each memory looked at.
+    pub fn windows(&self) -> impl Iterator<Item = &[u32]> {
+        self.best.iter().map(|(rows, _)| rows.as_slice())
     }
 
     /// Whether S has no answer, from the late interaction of each row; the best counts, that of a long text less, and none below 0.
@@ -158,9 +159,17 @@ pub fn doubt(scene: &Scene, late_interaction_floor: f32) -> Option<Doubt> {
     if least <= 0.0 {
         return None;
     }
-    let discounts =
-        rows.iter().map(|(row, _)| (*row, scene.tokens.get(*row as usize).map_or(1.0, |tokens| discount(*tokens))));
-    Some(Doubt { least, best: discounts.collect() })
+    let windows = rows.iter().map(|(row, _)| window(scene, *row as usize));
+    Some(Doubt { least, best: windows.collect() })
+}
+
+/// A memory with the turns beside it: what is asked is often said in two. And the discount for their length.
+fn window(scene: &Scene, row: usize) -> (Vec<u32>, f32) {
+    let rows: Vec<usize> =
+        [Some(row), scene.thread.previous(row), scene.thread.next(row)].into_iter().flatten().collect();
+    let tokens =
+        rows.iter().filter_map(|row| scene.tokens.get(*row)).fold(0, |sum: u32, tokens| sum.saturating_add(*tokens));
+    (rows.into_iter().map(|row| row as u32).collect(), discount(tokens))
 }
 
 fn never_refused(query: &Query) -> bool {
@@ -184,7 +193,9 @@ mod tests {
 
     use super::super::language::ENGLISH;
     use super::super::sample::Sample;
+    use super::super::thread::NO_SESSION;
     use super::*;
+    use crate::model::Kind;
 
     /// Turns of usual length with these cosines.
     fn usual_turns(cosines: &[f32]) -> Sample {
@@ -260,13 +271,16 @@ mod tests {
     fn doubt_among_500(cosine: f32, floor: f32) -> Option<Doubt> {
         let mut cosines = vec![0.1; 500];
         cosines[7] = cosine;
-        doubt(&usual_turns(&cosines).view().scene(), floor)
+        // A window of three is as long as what counts in full.
+        let sample = Sample { tokens: vec![26; 500], ..Sample::of_turns(&cosines) };
+        doubt(&sample.view().scene(), floor)
     }
 
     #[test]
     fn late_interaction_decides_what_evidence_alone_does_not() {
         let doubt = doubt_among_500(0.4, 1.0).expect("undecided");
-        assert_eq!(doubt.rows().collect::<Vec<_>>(), [7, 0, 1, 2, 3]);
+        let windows: Vec<&[u32]> = doubt.windows().collect();
+        assert_eq!(windows, [&[7, 6, 8][..], &[0, 1], &[1, 0, 2], &[2, 1, 3], &[3, 2, 4]]);
         assert!(doubt.nothing_relevant(&[0.5, 0.1, 0.1, 0.1, 0.1]));
         assert!(!doubt.nothing_relevant(&[0.7, 0.1, 0.1, 0.1, 0.1]));
         assert!(!doubt.nothing_relevant(&[0.1, 0.1, 0.1, 0.1, 0.7]));
@@ -277,6 +291,15 @@ mod tests {
         assert!(doubt_among_500(1.0, 1.0).is_none());
         assert!(doubt_among_500(0.1, 1.2).is_some_and(|doubt| doubt.is_hopeless()));
         assert!(doubt_among_500(0.3, 1.2).is_some_and(|doubt| !doubt.is_hopeless()));
+    }
+
+    #[test]
+    fn what_is_no_turn_of_a_thread_is_looked_at_alone() {
+        let mut sample = usual_turns(&[0.1; 500]);
+        sample.kind[2] = Kind::Fact;
+        sample.session[4] = NO_SESSION;
+        let doubt = doubt(&sample.view().scene(), 9.0).expect("undecided");
+        assert_eq!(doubt.windows().collect::<Vec<_>>(), [&[0, 1][..], &[1, 0, 3], &[2], &[3, 1, 5], &[4]]);
     }
 
     #[test]
@@ -292,7 +315,7 @@ mod tests {
     fn late_interaction_with_a_long_text_counts_less() {
         let mut sample = usual_turns(&[0.0; 500]);
         sample.tokens.fill(1280);
-        sample.tokens[0] = 40;
+        sample.tokens[..2].fill(40);
         let among = doubt(&sample.view().scene(), 0.5).expect("undecided");
         assert!(!among.nothing_relevant(&[1.0, 0.0, 0.0, 0.0, 0.0]));
         assert!(among.nothing_relevant(&[0.0, 1.0, 0.0, 0.0, 0.0]));
@@ -363,7 +386,7 @@ mod tests {
     /// The floor where late interaction counts.
     fn textbook_late_floor(memories: usize, tokens: u64, floor: f64) -> f64 {
         let n = (memories as f64 * tokens as f64 / 40.0).sqrt();
-        if n <= 500.0 { floor - 0.16 * (500.0 / n).ln() } else { floor + 0.04 * (n.min(10_000.0) / 500.0).ln() }
+        if n <= 500.0 { floor - 0.15 * (500.0 / n).ln() } else { floor + 0.04 * (n.min(10_000.0) / 500.0).ln() }
     }
 
     proptest! {
@@ -373,12 +396,20 @@ mod tests {
         ) {
             let Some(doubt) = doubt(&sample.view().scene(), floor as f32) else { return Ok(()) };
             let each: Vec<f64> = (0..sample.len()).map(|row| textbook_of(&sample, row)).collect();
-            let rows: Vec<usize> = doubt.rows().map(|row| row as usize).collect();
+            let windows: Vec<Vec<usize>> = doubt.windows().map(|rows| rows.iter().map(|row| *row as usize).collect()).collect();
+            let rows: Vec<usize> = windows.iter().map(|rows| rows[0]).collect();
+            for rows in &windows {
+                let sittings = sample.textbook_sittings();
+                let sitting = sittings.iter().find(|rows_of| rows_of.contains(&rows[0])).expect("seated");
+                let at = sitting.iter().position(|row| *row == rows[0]).expect("there");
+                let beside: Vec<usize> = sitting[..at].iter().rev().take(1).chain(sitting[at + 1..].iter().take(1)).copied().collect();
+                prop_assert_eq!(&rows[1..], beside.as_slice());
+            }
             prop_assert_eq!(rows.len(), sample.len().min(5));
             let least = rows.iter().map(|row| each[*row]).fold(f64::INFINITY, f64::min);
             prop_assert!((0..each.len()).all(|row| rows.contains(&row) || each[row] <= least + 1e-3));
-            let factor = |row: usize| (80.0 / f64::from(sample.tokens[row])).min(1.0).powf(0.25);
-            let counted = rows.iter().zip(&late).map(|(row, late)| f64::from(*late) * factor(*row)).fold(0.0, f64::max);
+            let factor = |rows: &Vec<usize>| (80.0 / rows.iter().map(|row| f64::from(sample.tokens[*row])).sum::<f64>()).min(1.0).powf(0.25);
+            let counted = windows.iter().zip(&late).map(|(rows, late)| f64::from(*late) * factor(rows)).fold(0.0, f64::max);
             let tokens = sample.tokens.iter().map(|tokens| u64::from(*tokens)).sum();
             let best = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let over = best + counted - textbook_late_floor(sample.len(), tokens, floor);
