@@ -127,3 +127,31 @@ def test_an_interrupt_is_heard_between_two_long_texts(alarms):
             db.context(QUESTION, **options)
         assert time.perf_counter() - start < whole
         assert db.recall("lunch", session="s").texts
+
+
+@pytest.mark.parametrize("call", ["similar", "recall"])
+def test_the_time_over_a_text_of_many_parts_is_in_proportion_to_it(call):
+    with Collection("short") as short, Collection("long") as long:
+        dbs = {db: db.remember("1," * size, session="s") for db, size in ((short, 50_000), (long, 200_000))}
+        for db in dbs:
+            db.remember("a small one", session="s")
+            db.recall("warm", session="s")
+        asked = {"similar": lambda db: db.similar(dbs[db]), "recall": lambda db: db.recall("one, 1", session="s")}[call]
+        for _ in range(3):
+            times = [seconds(lambda db=db: asked(db)) for db in dbs]
+            if times[1] < 8 * times[0] + 0.01:
+                return
+        pytest.fail(f"{times[0]:.3f} s, and {times[1]:.3f} s for four times as much")
+
+
+def test_a_text_of_more_parts_than_are_compared_is_found_by_its_like():
+    filler = " ".join(f"The {number}th item of the list is of no interest to anybody." for number in range(3_000))
+    ring = " My grandmother's ring is hidden beneath the kitchen floorboards." * 40
+    with Collection("c") as db:
+        long = db.remember(filler + ring + filler, session="s")
+        twin = db.remember("Again. " + filler + ring + filler, session="s")
+        near = db.remember("Granny's ring lies under the floor of the kitchen.", session="s")
+        far = db.remember("The stock market fell on Tuesday.", session="s")
+        found = db.similar(long)
+    assert found.ids[0] == twin
+    assert found.ids.index(near) < found.ids.index(far)
