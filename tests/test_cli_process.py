@@ -139,6 +139,52 @@ def test_ctrl_c_at_the_start_of_the_other_programs_is_one_sentence(tmp_path, pro
         assert (module, done.returncode, done.stdout, done.stderr) == (module, 130, b"", told)
 
 
+AT_THE_END = """
+import os
+import signal
+import sys
+import threading
+
+
+class Last:
+    def __del__(self, kill=os.kill, number=os.getpid(), name=signal.SIGINT):
+        kill(number, name)
+
+
+if {where!r} == "threads":
+    threading._register_atexit(os.kill, os.getpid(), signal.SIGINT)
+else:
+    sys.modules["a module of its own"] = Last()
+"""
+ENDS = {"threads": (130, b"retentive: interrupted\n"), "modules": (0, b"")}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+@pytest.mark.parametrize("where", ENDS)
+@pytest.mark.parametrize("script", [False, True], ids=["module", "script"])
+def test_ctrl_c_at_the_end_is_one_sentence_or_comes_too_late(tmp_path, where, script):
+    (tmp_path / "sitecustomize.py").write_text(AT_THE_END.format(where=where))
+    entry = tmp_path / "retentive"
+    entry.write_text("import sys\nsys.path.pop(0)\nfrom retentive.cli import main\nsys.exit(main())\n")
+    command = [sys.executable, str(entry)] if script else COMMAND
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [*command, "--version"], capture_output=True, check=False, timeout=60, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stderr) == ENDS[where]
+    assert done.stdout.startswith(b"retentive ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signal that a process can send itself")
+@pytest.mark.parametrize("program", ["repair", "python -m retentive.evaluate"])
+def test_ctrl_c_at_the_end_of_the_other_programs_is_one_sentence(tmp_path, program):
+    (tmp_path / "sitecustomize.py").write_text(AT_THE_END.format(where="threads"))
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", f"retentive.{program.rpartition('.')[2]}", "--help"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=os.environ | {"PYTHONPATH": path})
+    assert (done.returncode, done.stderr) == (130, f"{program}: interrupted\n".encode())
+
+
 def test_ctrl_c_is_left_alone_where_another_program_imports_the_package():
     code = "import signal; before = signal.getsignal(2); import {}; print(signal.getsignal(2) is before)"
     for module in ("retentive", "retentive.repair", "retentive.evaluate.__main__", "retentive.cli"):

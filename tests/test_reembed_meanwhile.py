@@ -218,6 +218,39 @@ def test_a_thread_of_the_same_handle_in_the_middle_of_a_call_goes_on_with_the_ne
         assert_moved(db)
 
 
+@pytest.mark.parametrize("count", [3, 600])
+@pytest.mark.parametrize("verb", ["import_items", "import_"])
+def test_an_import_that_a_move_overtakes_imports_nothing_and_works_again(tmp_path, embedder, verb, count):
+    class Moving(HashEmbedder):
+        name = "moving"
+
+        def __init__(self):
+            self.dimension = 64
+            self.inner, self.then = HashEmbedder(64), None
+
+        def embed_documents(self, batch):
+            then, self.then = self.then, None
+            if then is not None:
+                then()
+            return self.inner.embed_documents(batch)
+
+    items = [{"text": text, "session": "s"} for text in texts(count)]
+    with Collection("other", path=tmp_path, embedder=embedder) as other:
+        other.remember_many(items)
+        other.export(tmp_path / "all.jsonl", vectors=False)
+    moving = Moving()
+    with Collection("test", path=tmp_path, embedder=moving) as db:
+        kept = db.remember("here before", session="s")
+        moving.then = lambda: db.reembed(NEW)
+        given = items if verb == "import_items" else tmp_path / "all.jsonl"
+        with pytest.raises(FingerprintError, match="import again") as refused:
+            getattr(db, verb)(given)
+        assert refused.value.path == str(tmp_path / "test.db")
+        assert [turn.id for turn in db.turns("s")] == [kept]
+        assert getattr(db, verb)(given).imported == count
+        assert_moved(db)
+
+
 def test_threads_that_read_and_write_through_the_whole_move_see_no_error(tmp_path, embedder):
     with Collection("test", path=tmp_path, embedder=embedder, durability="normal") as db:
         filled(db, 900)

@@ -1,6 +1,7 @@
 """`ConversationMemory`: the settings a collection remembers and recalls by."""
 
 import inspect
+import math
 
 import pytest
 
@@ -188,8 +189,8 @@ def test_unknown_signal_is_refused(memory_db):
 
 BAD = [
     ("half_life_days", [0, -1, float("nan"), float("inf"), None, "7", True]),
-    ("recency_weight", [-1, float("nan"), float("inf"), None, True]),
-    ("feedback_weight", [-0.1, None, "x"]),
+    ("recency_weight", [-1, float("nan"), float("inf"), None, True, 1e6 + 1, 1.7e308]),
+    ("feedback_weight", [-0.1, None, "x", 1e6 + 1, 1.7e308, 10**400]),
     ("feedback_half_life_days", [0, None]),
     ("ttl_days", [0, -1, float("nan"), "30", {"turn": 0}, {"document": 1}, {3: 1}, [30]]),
     ("judge", [3, "judge", [True]]),
@@ -198,7 +199,7 @@ BAD = [
     ("recall_roles", ["user", 3, [""], [3]]),
     ("recall_min_words", [-1, 1.5, None]),
     ("sitting_gap_hours", [0, -1, None]),
-    ("signals", [3, ["dense"], {3: 1}, {"dense": "much"}, {"dense": float("nan")}]),
+    ("signals", [3, ["dense"], {3: 1}, {"dense": "much"}, {"dense": float("nan")}, {"dense": 1e7}]),
     ("on_judge_error", ["ignore", None, True]),
 ]
 
@@ -211,6 +212,19 @@ def test_bad_setting_is_refused_when_made_and_when_set(memory_db, name, value):
     with pytest.raises(InvalidInputError, match=name):
         setattr(memory_db.memory, name, value)
     assert getattr(memory_db.memory, name) == before
+
+
+def test_the_largest_weights_give_finite_scores(memory_db):
+    for number, outcome in enumerate(("useful", "dead_end", "corrected")):
+        stored = memory_db.remember(f"apple pie number {number}", session="a")
+        for _ in range(3):
+            memory_db.feedback(stored, outcome)
+    signals = dict.fromkeys(("dense", "lexical", "window", "neighbours", "sitting", "sitting_words", "role"), 1e6)
+    settings = ConversationMemory(memory_db, recency_weight=1e6, feedback_weight=1e6, signals=signals)
+    found = settings.recall("apple pie", session="a", min_relevance=None)
+    assert len(found) > 1
+    assert all(math.isfinite(score) for score in found.scores)
+    assert found.scores == sorted(found.scores, reverse=True)
 
 
 def test_settings_are_documented():

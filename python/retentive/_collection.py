@@ -268,6 +268,8 @@ class Collection(Conversation, Maintenance, Moving, CollectionTwins, OpenHandle)
     def similar(self, id: str, limit: int = 10) -> Results:
         """Return what is nearest to a memory, among those of its owner, without itself.
 
+        Texts are as near as their nearest parts. Of a text of more than 256 parts, evenly spread ones are compared.
+
         Raises:
             NotFoundError: no memory has that id.
         """

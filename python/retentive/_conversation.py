@@ -218,7 +218,9 @@ class Conversation(ConversationTwins):
             min_relevance: `"auto"` returns nothing where nothing is relevant (judged from ten memories on, and the more
                 strictly the more there are), in `lexical` where no memory has a word of the query; a number is the
                 least similarity of each (not in `lexical`, which takes none); None returns the best there is.
-            as_of: answer as of this instant of the memories' own time.
+            as_of: answer as of this instant of the memories' own time: what was said by then, had not expired, and
+                was not superseded by anything said by then. Of corrections of one memory that is the last by then,
+                also where their times are out of order.
 
         Returns:
             `Results`, best first.

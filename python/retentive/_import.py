@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from retentive import _clock, _steps, _validate
 from retentive._bulk import BATCH, Item, embed
+from retentive._errors import FingerprintError
 from retentive._export_lines import Reader, Unused
 from retentive._files import infile
 from retentive._give_way import giving_way
@@ -88,11 +89,13 @@ class Staged:
         self._engine = engine
         self._staging = staging
         self._embedded = 0
+        self._made_by: tuple[Embedding, int | None] | None = None
 
     def add(self, memories: list[tuple[NewMemory, Restored]], without: list[Item]) -> Steps[None]:
         """Put memories aside, and embed before those that have no vectors."""
 
         def embedded(embedding: Embedding) -> Steps[None]:
+            self._made_by = self._made_by or (embedding, embedding.model_epoch)
             yield from embed(embedding, without)
 
         if without:
@@ -108,6 +111,24 @@ class Staged:
             on_conflict: of `ON_CONFLICT`.
             unused: of an export; None says that the memories are no lines but items.
         """
+        try:
+            return self._commit(on_conflict, unused)
+        except FingerprintError as error:
+            if not self._moved():
+                raise
+            where = error.path or ":memory:"
+            raise FingerprintError(
+                f"{where}: it was moved to another embedder while this import embedded its texts with the earlier one. "
+                "Nothing was imported; import again",
+                path=error.path,
+            ) from error
+
+    def _moved(self) -> bool:
+        """Whether this collection, as it is open here, has another embedder than what was embedded first."""
+        now = self._engine.embedding
+        return self._made_by is not None and self._made_by != (now, now.model_epoch)
+
+    def _commit(self, on_conflict: str, unused: list[Unused] | None) -> ImportReport:
         imported, skipped, replaced, renumbered = self._engine.core.import_staged(
             self._staging,
             on_conflict,

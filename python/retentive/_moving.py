@@ -108,7 +108,7 @@ class Moving:
             InvalidInputError: an argument or a line is wrong; the message has the number of the line.
             VersionError: a newer release wrote the file, or it is not one of `export`'s.
             ConflictError: an id or a key is in use here.
-            FingerprintError, EmbedderError: a text could not be embedded.
+            FingerprintError, EmbedderError: a text could not be embedded, or `reembed` moved the collection meanwhile.
             OSError: the file cannot be read.
             FullError: the disk is full.
             StoreError: the collection is read-only.
@@ -141,7 +141,7 @@ class Moving:
             InvalidInputError: an item is wrong; the message has its number.
             ConflictError: an id or a key is in use here.
             DimensionError: a vector has another dimension than the collection's, or the first.
-            FingerprintError, EmbedderError: a text could not be embedded.
+            FingerprintError, EmbedderError: a text could not be embedded, or `reembed` moved the collection meanwhile.
             FullError: the disk is full.
             StoreError: the collection is read-only.
 

@@ -1,10 +1,12 @@
-"""What a program of this package does before anything else: Ctrl-C is one sentence, and the standard streams are there.
+"""What a program of this package does before and after all else: Ctrl-C is one sentence, standard streams are there.
 
 Its `main` is not there yet to catch a `KeyboardInterrupt`, and what is imported may turn that into an error of its own.
-Importing this module takes Ctrl-C over, `give_back` ends that. In a process of another program nothing is changed.
+Importing this module takes Ctrl-C over, `give_back` ends that; at its end the program takes it over again, since nobody
+catches anything from there on. In a process of another program nothing is changed.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` itself takes as long to import as all before it
+import atexit
 import os
 import sys
 
@@ -92,7 +94,15 @@ def _end(_: int, __: object) -> None:
     try:
         os.write(2, f"{_program() or _SCRIPT}: interrupted\n".encode())
     finally:  # where nobody can be told, the exit code tells
-        os._exit(INTERRUPTED)  # nothing is open yet
+        os._exit(INTERRUPTED)  # nothing is open yet, or any more
 
 
+def _leave() -> None:
+    """Have Ctrl-C ignored while the interpreter takes itself down: it would end the process by the signal."""
+    if _signal.getsignal(_signal.SIGINT) is _end:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+
+
+if _program() is not None:
+    atexit.register(_leave)  # the first to be registered is the last to be called
 take_over()

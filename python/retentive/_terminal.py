@@ -79,7 +79,9 @@ def run(program: Callable[[], int], name: str) -> int:
         except SystemExit as ended:  # argparse
             code = ended.code if isinstance(ended.code, int) else FAILED
         sys.stdout.flush()
+        _start.take_over()
     except KeyboardInterrupt:
+        _start.take_over()
         complain(f"{name}: interrupted")
         code = INTERRUPTED
     except BrokenPipeError:

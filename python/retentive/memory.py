@@ -77,8 +77,11 @@ def _days(name: str, value: object) -> float:
     return _validate.number(name, value, above=0)
 
 
+_MOST_WEIGHT = 1e6  # far beyond what anything else is worth; near the largest float a score is infinite
+
+
 def _weight(name: str, value: object) -> float:
-    return _validate.number(name, value, at_least=0)
+    return _validate.number(name, value, at_least=0, at_most=_MOST_WEIGHT)
 
 
 def _whole(name: str, value: object) -> int:
@@ -115,7 +118,7 @@ def _signals(name: str, value: object) -> Mapping[str, float]:
     for signal in value:
         if not isinstance(signal, str) or len(signal) > _validate.MAX_LABEL_CHARACTERS:
             raise InvalidInputError(f"{name} has the key {_validate.shown(signal)}, expected a signal's name")
-    weights = {key: _validate.number(f"{name}[{_validate.shown(key)}]", weight) for key, weight in value.items()}
+    weights = {key: _weight(f"{name}[{_validate.shown(key)}]", weight) for key, weight in value.items()}
     _core.validate_signals(list(weights.items()))
     return MappingProxyType(weights)
 
@@ -131,8 +134,8 @@ class ConversationMemory(Conversation):
     Args:
         db: the collection.
         half_life_days: after how many days recency counts half; above 0.
-        recency_weight: what being new is worth beside relevance, which is 0 to 1.
-        feedback_weight: what a point of feedback is worth.
+        recency_weight: what being new is worth beside relevance, which is 0 to 1; 0 to 1e6.
+        feedback_weight: what a point of feedback is worth; 0 to 1e6.
         feedback_half_life_days: after how many days feedback counts half; above 0.
         ttl_days: time to live in days: a number for all kinds, a mapping of kind to days, or None for ever.
         judge: `judge(new_text, candidate_texts)` returns one bool a candidate, True where the new text replaces it.
@@ -142,8 +145,8 @@ class ConversationMemory(Conversation):
         recall_roles: the roles whose turns are recalled; None for all.
         recall_min_words: turns of fewer words are never recalled.
         sitting_gap_hours: a pause longer than this starts a new sitting.
-        signals: weights of signals by name, in place of the defaults; 0 switches one off. They are `dense`, `lexical`,
-            `window`, `neighbours`, `sitting`, `sitting_words`, `role`, `named`, `date`, `cues`.
+        signals: weights of signals by name, 0 to 1e6, in place of the defaults; 0 switches one off. They are
+            `dense`, `lexical`, `window`, `neighbours`, `sitting`, `sitting_words`, `role`, `named`, `date`, `cues`.
         on_judge_error: `"keep"` stores the new fact when the judge fails, `"raise"` raises and stores nothing.
 
     Raises:

@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from retentive.cli.program import run
         finally:
             _start.give_back()
-        return run(sys.argv[1:] if arguments is None else list(arguments))
+        code = run(sys.argv[1:] if arguments is None else list(arguments))
+        _start.take_over()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
@@ -45,8 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return FAILED
     except KeyboardInterrupt:
+        _start.take_over()
         _complain("interrupted")
         return _start.INTERRUPTED
+    return code
 
 
 def _complain(sentence: str) -> None:

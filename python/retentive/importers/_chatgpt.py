@@ -71,7 +71,11 @@ def _time(found: Mapping[str, Any], key: str, place: str) -> datetime | str | No
 
 def _thread(nodes: Mapping[str, Any], current: str | None, place: str) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the nodes from the first to the one that was last on the screen."""
-    last = current if current in nodes else _latest_leaf(nodes)
+    last = current if current in nodes else _latest_leaf(nodes, place)
+    if last is None and nodes:
+        raise InvalidInputError(
+            f"{place} has no last message: each has one behind it, in a ring; expected a tree, or a current_node"
+        )
     path: list[tuple[str, Mapping[str, Any]]] = []
     seen = set()
     while last is not None and last in nodes:
@@ -84,14 +88,14 @@ def _thread(nodes: Mapping[str, Any], current: str | None, place: str) -> list[t
     return path[::-1]
 
 
-def _latest_leaf(nodes: Mapping[str, Any]) -> str | None:
+def _latest_leaf(nodes: Mapping[str, Any], place: str) -> str | None:
     def created(name: str) -> float:
         node = nodes[name]
-        message = node.get("message") if isinstance(node, Mapping) else None
+        message = node.get("message")
         at = message.get("create_time") if isinstance(message, Mapping) else None
         return at if isinstance(at, int | float) else 0.0
 
-    leaves = [name for name, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
+    leaves = [name for name, node in nodes.items() if not mapping(node, f"{place}[{name!r}]").get("children")]
     return max(leaves, key=created, default=None)
 
 

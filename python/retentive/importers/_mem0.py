@@ -22,10 +22,9 @@ def mem0(source: Source, *, user: str | None = None) -> Iterator[Item]:
     """Yield the memories of mem0 as facts, for `remember_many`.
 
     Ids stay, so that importing twice is a `ConflictError`. `user_id` is the user, `run_id` the session, `role` who said
-    it, `updated_at` (else `created_at`) the time; `agent_id`, `app_id`, `actor_id`, `categories` and `hash` join the
-    metadata. A memory
-    with an `expiration_date` lasts until that day is over in UTC, as in mem0; one that has expired is left out. No
-    judge is asked.
+    it, `updated_at` (else `created_at`) the time; `user_id` and `run_id` may be None, and `""` is refused. `agent_id`,
+    `app_id`, `actor_id`, `categories` and `hash` join the metadata. A memory with an `expiration_date` lasts until that
+    day is over in UTC, as in mem0; one that has expired is left out. No judge is asked.
 
     Args:
         source: what `get_all` returned, with `results` or as a list; or the path of a file with it. It returns no more
@@ -63,8 +62,8 @@ def _item(memory: Mapping[str, Any], place: str, user: str | None) -> Item | Non
         "text": text,
         "kind": "fact",
         "check": False,
-        "user": memory.get("user_id") or user,
-        "session": memory.get("run_id") or None,
+        "user": user if memory.get("user_id") is None else memory["user_id"],
+        "session": memory.get("run_id"),
         "timestamp": at,
         **({"role": memory["role"]} if memory.get("role") else {}),
         **({"id": memory["id"]} if memory.get("id") else {}),

@@ -279,7 +279,7 @@ impl Core {
         limit: Option<usize>,
         token_budget: u64,
         counter: Option<Bound<'py, PyAny>>,
-        excerpts: Option<Excerpts<'py>>,
+        excerpts: Option<Excerpts>,
     ) -> PyResult<Packed> {
         pack_context(py, &self.0, parts, limit, token_budget, counter.as_ref(), excerpts)
     }

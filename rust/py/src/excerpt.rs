@@ -13,15 +13,15 @@ use crate::request::{field, query_terms, rows};
 
 /// How the facade wants long memories excerpted.
 #[derive(Debug)]
-pub struct Excerpts<'py> {
+pub struct Excerpts {
     pub length: Length,
     query: String,
     /// The model's, where the recall had them.
     query_terms: Option<QueryTerms>,
-    model: Option<Bound<'py, PyAny>>,
+    model: Option<Py<PyAny>>,
 }
 
-impl<'py> FromPyObject<'_, 'py> for Excerpts<'py> {
+impl<'py> FromPyObject<'_, 'py> for Excerpts {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -31,38 +31,42 @@ impl<'py> FromPyObject<'_, 'py> for Excerpts<'py> {
             length: length.map_or(Length::Auto, Length::Tokens),
             query: field(&from, name!(from.py(), "query"))?,
             query_terms: query_terms(&field(&from, name!(from.py(), "query_terms"))?)?,
-            model: from.get_item("model")?.filter(|model| !model.is_none()),
+            model: from.get_item("model")?.filter(|model| !model.is_none()).map(Bound::unbind),
         })
     }
 }
 
 /// Scores sentences by how well they answer the query.
-pub struct Chooser<'a, 'py> {
+pub struct Chooser<'a> {
     engine: &'a Engine,
     terms: &'a TermStatistics,
-    excerpts: Excerpts<'py>,
+    excerpts: Excerpts,
     /// Made when first needed; empty where the query has none.
     direction: Option<Vec<f32>>,
 }
 
-impl<'a, 'py> Chooser<'a, 'py> {
-    pub fn new(engine: &'a Engine, terms: &'a TermStatistics, excerpts: Excerpts<'py>) -> Self {
+impl<'a> Chooser<'a> {
+    pub fn new(engine: &'a Engine, terms: &'a TermStatistics, excerpts: Excerpts) -> Self {
         Self { engine, terms, excerpts, direction: None }
     }
 
-    pub fn answers(&mut self, py: Python<'py>, sentences: &[&str]) -> PyResult<Vec<f32>> {
+    /// Hears Ctrl-C, once a memory.
+    pub fn answers(&mut self, py: Python<'_>, sentences: &[&str]) -> PyResult<Vec<f32>> {
+        py.check_signals()?;
         let (overlaps, compared, held) = py.detach(|| {
             let overlaps = self.engine.overlaps(self.terms, sentences);
             let compared = compared(&overlaps);
             let held = self.engine.held(&self.excerpts.query, sentences, &compared);
             (overlaps, compared, held)
         });
-        let cosines = self.cosines(sentences, &compared)?;
+        let cosines = self.cosines(py, sentences, &compared)?;
         Ok(answers(&overlaps, &compared, &cosines, &held))
     }
 
-    fn cosines(&mut self, sentences: &[&str], compared: &[usize]) -> PyResult<Vec<f32>> {
-        let Some(model) = self.excerpts.model.clone() else { return Ok(Vec::new()) };
+    fn cosines(&mut self, py: Python<'_>, sentences: &[&str], compared: &[usize]) -> PyResult<Vec<f32>> {
+        let Some(model) = self.excerpts.model.as_ref().map(|model| model.bind(py).clone()) else {
+            return Ok(Vec::new());
+        };
         if self.direction.is_none() {
             self.direction = Some(self.query_direction(&model)?);
         }
@@ -74,7 +78,7 @@ impl<'a, 'py> Chooser<'a, 'py> {
         Ok(vectors.iter().map(|vector| cosine(vector, direction)).collect())
     }
 
-    fn query_direction(&mut self, model: &Bound<'py, PyAny>) -> PyResult<Vec<f32>> {
+    fn query_direction(&mut self, model: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
         let query = &self.excerpts.query;
         let tokens = match self.excerpts.query_terms.take() {
             Some(tokens) => Some(tokens),

@@ -8,10 +8,13 @@ use retentive_core::engine::{self, Engine};
 use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Sources, Wanted};
 use retentive_core::{rank, tokens};
 
-use crate::errors;
 use crate::excerpt::{Chooser, Excerpts};
 use crate::memory::{ContextParts, Memory};
 use crate::request::outcome;
+use crate::{courtesy, errors};
+
+/// Memories of more text than this are packed without the interpreter: other threads go on. Of less the hand-over takes longer.
+const LONG_BYTES: usize = 1 << 16;
 
 /// A packed block.
 #[pyclass(frozen, get_all, module = "retentive._core")]
@@ -100,7 +103,7 @@ pub fn pack_context<'py>(
     limit: Option<usize>,
     token_budget: u64,
     counter: Option<&Bound<'py, PyAny>>,
-    excerpts: Option<Excerpts<'py>>,
+    excerpts: Option<Excerpts>,
 ) -> PyResult<Packed> {
     let ranked = parts.ranked.bind(py).get();
     let (pinned, recent, retrieved) = (lines(&parts.pinned), lines(&parts.recent), lines(&ranked.memories));
@@ -115,19 +118,25 @@ pub fn pack_context<'py>(
         limit,
         sources: Some(&sources),
     };
+    let bytes: usize = [&pinned, &recent, &retrieved].into_iter().flatten().map(|line| line.text.len()).sum();
     let length = excerpts.as_ref().map(|excerpts| excerpts.length);
     let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
-    let mut answers = |sentences: &[&str]| match &mut chooser {
-        Some(chooser) => chooser.answers(py, sentences),
-        None => Ok(Vec::new()),
-    };
-    let mut excerpting = length.map(|length| Excerpting { length, answers: &mut answers });
-    let packed = match counter {
-        Some(counter) => {
-            pack::pack_context(&wanted, token_budget, &mut |text| ask(counter, text), excerpting.as_mut())?
+    let counter = counter.map(|counter| counter.clone().unbind());
+    let mut pack = || {
+        let mut answers = |sentences: &[&str]| match &mut chooser {
+            Some(chooser) => Python::attach(|py| chooser.answers(py, sentences)),
+            None => Ok(Vec::new()),
+        };
+        let mut excerpting = length.map(|length| Excerpting { length, answers: &mut answers });
+        match &counter {
+            Some(counter) => {
+                let mut count = |text: &str| Python::attach(|py| ask(counter.bind(py), text));
+                pack::pack_context(&wanted, token_budget, &mut count, excerpting.as_mut())
+            }
+            None => pack::pack_context_additive(&wanted, token_budget, &AdditiveCount::built_in(), excerpting.as_mut()),
         }
-        None => pack::pack_context_additive(&wanted, token_budget, &AdditiveCount::built_in(), excerpting.as_mut())?,
     };
+    let packed = if bytes > LONG_BYTES { detached(py, pack) } else { pack() }?;
     Ok(Packed {
         pinned: (0..pinned.len()).collect(),
         recent: (packed.recent_from..recent.len()).collect(),
@@ -140,6 +149,12 @@ pub fn pack_context<'py>(
         truncated: packed.truncated,
         cut_count: packed.cut_count,
     })
+}
+
+fn detached<T: Send>(py: Python<'_>, job: impl FnOnce() -> T + Send) -> T {
+    let done = py.detach(job);
+    courtesy::taken();
+    done
 }
 
 /// The built-in estimate of the tokens of `text`.

@@ -26,7 +26,7 @@ impl Engine {
         let whole = Reached { partition: own.partition, scope: None, is_session: false, held: 0, rev: None };
         let admission = Admission { documents: true, superseded: false, now, as_of: None };
         let Some(gathered) = view.gather_from(&[whole], &admission)? else { return Ok(None) };
-        let vectors = of_slot(0, view.tx.vectors(own.seq)?);
+        let vectors = spread(of_slot(0, view.tx.vectors(own.seq)?));
         let terms = if vectors.is_empty() { self.terms_of(view.tx, own.seq)? } else { Vec::new() };
         let columns = Columns::new(&gathered, &Asked { terms: &terms, ..Asked::default() })?;
         let scores = if vectors.is_empty() { by_words(&columns) } else { by_vectors(&gathered, &vectors)? };
@@ -53,6 +53,21 @@ impl Engine {
     }
 }
 
+/// A longer text is compared by so many of its parts: each is looked for among all vectors there are.
+const MOST_PARTS: usize = 256;
+
+/// At most [`MOST_PARTS`] of these, evenly spread over all.
+fn spread(vectors: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
+    let count = vectors.len();
+    let first_of_step = |at: usize| at == 0 || at * MOST_PARTS / count != (at - 1) * MOST_PARTS / count;
+    vectors
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| count <= MOST_PARTS || first_of_step(*at))
+        .map(|(_, vector)| vector)
+        .collect()
+}
+
 /// The int8 cosine of the nearest pair of vectors; `NEG_INFINITY` for what has none.
 fn by_vectors(gathered: &Gathered, vectors: &[Vec<f32>]) -> Result<Vec<f32>> {
     let mut nearest = vec![f32::NEG_INFINITY; gathered.len()];
@@ -68,4 +83,20 @@ fn by_vectors(gathered: &Gathered, vectors: &[Vec<f32>]) -> Result<Vec<f32>> {
 fn by_words(columns: &Columns) -> Vec<f32> {
     let scores = search_scores(&columns.scene(&Query::default()), Mode::Lexical, 0.0).score;
     scores.into_iter().map(|score| if score > 0.0 { score } else { f32::NEG_INFINITY }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_parts_as_many_as_are_compared_are_taken_evenly() {
+        for count in [0, 1, 255, 256, 257, 511, 512, 1_000, 100_000] {
+            let got = spread((0..count).map(|at| vec![at as f32]).collect());
+            let places: Vec<usize> = got.iter().flatten().map(|at| *at as usize).collect();
+            assert_eq!(places.len(), count.min(MOST_PARTS));
+            let widest = places.windows(2).map(|pair| pair.iter().rev().copied().reduce(|a, b| a - b)).max().flatten();
+            assert!(widest.unwrap_or(1) <= count / MOST_PARTS + 1, "{widest:?} of {count}");
+        }
+    }
 }

@@ -62,18 +62,35 @@ impl<E> Excerpting<'_, E> {
         }
         let sentences = sentences(text);
         let scores = if sentences.len() > 1 { (self.answers)(&sentences)? } else { Vec::new() };
-        let mut kept = choose(&scores, &shares(whole, &sentences), length);
-        loop {
-            if kept.len() == 1 && sentences.len() == 1 || kept.is_empty() {
-                return Ok(None);
-            }
-            let excerpt = joined(&sentences, &kept);
-            if kept.len() == 1 || count(&excerpt)? <= length {
-                return Ok(Some(excerpt));
-            }
-            kept.pop();
+        let kept = choose(&scores, &shares(whole, &sentences), length);
+        if kept.is_empty() {
+            return Ok(None);
+        }
+        longest(kept.len(), |many| {
+            let excerpt = joined(&sentences, kept.get(..many).unwrap_or_default());
+            Ok((many == 1 || count(&excerpt)? <= length).then_some(excerpt))
+        })
+    }
+}
+
+/// The first of these that fits, from `most` downwards; 1 does. Few are tried: the step doubles until one fits, and is halved again.
+fn longest<T, E>(most: usize, mut fitting: impl FnMut(usize) -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    let (mut over, mut tried, mut step) = (most + 1, most, 1);
+    let mut found = fitting(tried)?;
+    while found.is_none() && tried > 1 {
+        over = tried;
+        tried = tried.saturating_sub(step).max(1);
+        step *= 2;
+        found = fitting(tried)?;
+    }
+    while over - tried > 1 {
+        let middle = tried + (over - tried) / 2;
+        match fitting(middle)? {
+            Some(better) => (found, tried) = (Some(better), middle),
+            None => over = middle,
         }
     }
+    Ok(found)
 }
 
 /// What each sentence has of the tokens of the whole, in proportion to the built-in estimate.
@@ -187,6 +204,20 @@ mod tests {
     #[test]
     fn where_no_room_is_left_no_sentence_is_looked_at() {
         assert_eq!(excerpted(&"A few words. ".repeat(100), "few", Length::Auto, 49), None);
+    }
+
+    #[test]
+    fn of_many_sentences_few_excerpts_are_tried() {
+        for most in 1..200 {
+            for last in 1..=most {
+                let mut tries = 0;
+                let got = longest(most, |many| -> Result<_, ()> {
+                    tries += 1;
+                    Ok((many <= last).then_some(many))
+                });
+                assert!(got == Ok(Some(last)) && tries <= 16, "{got:?} of {most} in {tries}");
+            }
+        }
     }
 
     #[test]

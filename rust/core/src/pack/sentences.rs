@@ -47,15 +47,15 @@ fn ends(text: &str) -> Vec<usize> {
             (after, last) = (at + c.len_utf8(), c);
         }
         let rest = text.get(after..).unwrap_or_default();
-        let blank = rest.len() - rest.trim_start().len();
         let before = text.get(start..at).unwrap_or_default();
         let is_end = if is_stop(c) {
-            blank > 0 && ends_sentence(before, c, (after - at > c.len_utf8()).then_some(last), rest)
+            rest.starts_with(char::is_whitespace)
+                && ends_sentence(before, c, (after - at > c.len_utf8()).then_some(last), rest)
         } else {
             is_mark || is_break(c)
         };
         if is_end {
-            start = after + blank;
+            start = text.len() - rest.trim_start().len(); // looked for here alone: white space may be long
             while characters.next_if(|(at, _)| *at < start).is_some() {}
             ends.push(start);
         }
@@ -97,13 +97,15 @@ fn ends_sentence(before: &str, stop: char, last: Option<char>, rest: &str) -> bo
         || word.contains('.') && word.chars().all(|c| c.is_alphabetic() || c == '.')
         || word.chars().count() == 1 && word.chars().all(char::is_alphabetic)
         || next.is_numeric() && ABBREVIATIONS_BEFORE_NUMBERS.contains(&word.as_str());
-    let is_item = is_short_number(before.trim_matches(|c: char| !c.is_alphanumeric()));
-    !(is_abbreviation || is_item)
+    !(is_abbreviation || is_item(before))
 }
 
-/// `1.` at the start of a line is the mark of what follows.
-fn is_short_number(text: &str) -> bool {
-    (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+/// `1.` at the start of a line is the mark of what follows. Read from its end: what it starts with may be long, and other stops may
+/// have looked at it.
+fn is_item(before: &str) -> bool {
+    let number = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let rest = number.trim_end_matches(|c: char| c.is_ascii_digit());
+    (1..=3).contains(&(number.len() - rest.len())) && !rest.chars().rev().any(char::is_alphanumeric)
 }
 
 /// Cuts what is too long into pieces of about one length, after white space where there is some.

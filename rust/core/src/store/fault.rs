@@ -7,6 +7,9 @@ use rusqlite::ffi;
 use super::errno::{self, described, errno};
 use crate::error::{Error, Result};
 
+/// More than any row: a text, its metadata and its marks.
+const LARGEST_ROW: usize = 1 << 26;
+
 /// How the message of every error begins that says that nothing may be written here.
 pub(super) const READ_ONLY: &str = "the collection is read-only";
 
@@ -94,7 +97,9 @@ pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
 
 /// SQLite has one code for all that is wrong with a statement.
 fn other_tables(message: &str) -> bool {
-    ["no such table", "no such column", "no such index", "table "].iter().any(|start| message.starts_with(start))
+    ["no such table", "no such column", "no such index", "table ", "unsupported file format"]
+        .iter()
+        .any(|start| message.starts_with(start))
 }
 
 fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
@@ -109,7 +114,9 @@ fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
         ErrorCode::ReadOnly => store(path, format!("{READ_ONLY} ({message})")),
         ErrorCode::CannotOpen => cannot_open(path),
         ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => io(path, libc::EACCES),
-        ErrorCode::TooBig => Error::invalid("a memory is larger than SQLite can store in one row (1 GB)"),
+        _ if is_absurd(failure) => {
+            Error::corrupt(path, format!("the file is damaged (a row of impossible length or kind: {message})"))
+        }
         ErrorCode::OperationInterrupted => Error::Interrupted,
         ErrorCode::SystemIoFailure => store(
             path,
@@ -119,6 +126,16 @@ fn from_code(path: &Path, failure: ffi::Error, message: &str) -> Error {
             Error::corrupt(path, format!("a row is there that should not be ({message})"))
         }
         _ => store(path, format!("{message} (SQLite code {})", failure.extended_code)),
+    }
+}
+
+/// SQLite cannot hold what it read of a row. No row that was stored comes near its limit of 1 GB, or of what there is in memory while
+/// that has room for the largest: its length in the file is wrong, or its number.
+pub(super) fn is_absurd(failure: ffi::Error) -> bool {
+    match failure.code {
+        ErrorCode::TooBig | ErrorCode::TypeMismatch => true,
+        ErrorCode::OutOfMemory => Vec::<u8>::new().try_reserve_exact(LARGEST_ROW).is_ok(),
+        _ => false,
     }
 }
 

@@ -31,13 +31,34 @@ impl WriteTx<'_> {
                 "a memory that is not superseded, or is younger, gets no successor".to_owned(),
             ));
         }
+        let newer = self.there(new)?;
+        let known = [older.head.superseded_at, newer.head.superseded_at].into_iter().flatten();
+        let at = known.fold(newer.head.ts, i64::min);
+        older.head.superseded_at = Some(at);
         self.step(|| {
             self.touch(&mut older)?;
+            self.superseded_by_then(old, at)?;
             for seq in former.into_iter().filter(|former| *former != 0 && *former != new).chain([new]) {
                 self.name_first(seq)?;
             }
             Ok(())
         })
+    }
+
+    /// What came before a memory in its chain was superseded by this time, too: at any instant one of a chain is the last that was said.
+    pub(super) fn superseded_by_then(&self, seq: Seq, at: Micros) -> Result<()> {
+        let mut newer = vec![seq];
+        while let Some(seq) = newer.pop() {
+            for older in self.predecessors(seq)? {
+                let mut entry = self.there(older)?;
+                if entry.head.superseded_at.is_some_and(|known| known > at) {
+                    entry.head.superseded_at = Some(at);
+                    self.touch(&mut entry)?;
+                    newer.push(older);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The first that a memory superseded is one of those that it did supersede.

@@ -1,5 +1,7 @@
 //! Every row of a table, also past pages that SQLite cannot read.
-use rusqlite::{CachedStatement, Connection, ErrorCode, Row};
+use rusqlite::{CachedStatement, Connection, ErrorCode, Row, ffi};
+
+use super::fault::is_absurd;
 
 /// After so many keys tried one by one behind an unreadable page, the steps grow.
 const ONE_BY_ONE: i64 = 4_096;
@@ -23,12 +25,13 @@ pub(super) enum Visit<'a> {
 /// The file says something that cannot be: another row may be right.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as Sql;
-    let damaged = |code: ErrorCode| {
-        matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure)
+    let damaged = |failure: ffi::Error| {
+        matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure)
+            || is_absurd(failure)
     };
     match error {
-        Sql::SqliteFailure(failure, _) => damaged(failure.code),
-        Sql::SqlInputError { error, .. } => damaged(error.code),
+        Sql::SqliteFailure(failure, _) => damaged(*failure),
+        Sql::SqlInputError { error, .. } => damaged(*error),
         Sql::InvalidColumnType(..)
         | Sql::FromSqlConversionFailure(..)
         | Sql::IntegralValueOutOfRange(..)

@@ -270,7 +270,7 @@ impl<'a> WriteTx<'a> {
         Ok(())
     }
 
-    /// Links `old` to its successor. A conflict when it has one that lives; where that one was forgotten, the time of the first stays.
+    /// Links `old` to its successor. A conflict when it has one that lives. Where that one was forgotten, the earlier of their times counts.
     pub fn supersede(&self, old: Seq, new: Seq, at: Micros) -> Result<()> {
         let missing = |seq: Seq| Error::Conflict(format!("memory number {seq} is gone; read the chain again"));
         let mut older = self.entry(old)?.ok_or_else(|| missing(old))?;
@@ -285,8 +285,10 @@ impl<'a> WriteTx<'a> {
         }
         self.step(|| {
             older.head.superseded_by = Some(new);
-            older.head.superseded_at = older.head.superseded_at.or(Some(at));
+            let at = [older.head.superseded_at, newer.head.superseded_at].into_iter().flatten().fold(at, i64::min);
+            older.head.superseded_at = Some(at);
             self.touch(&mut older)?;
+            self.superseded_by_then(old, at)?;
             newer.head.supersedes = newer.head.supersedes.or(Some(old));
             self.touch(&mut newer)
         })
