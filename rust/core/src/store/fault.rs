@@ -175,8 +175,9 @@ fn is_full(extended_code: i32) -> bool {
     let last = std::io::Error::last_os_error();
     match extended_code {
         ffi::SQLITE_IOERR_SHMSIZE => true,
-        ffi::SQLITE_IOERR_SHMOPEN => errno::is_full(&last),
-        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => errno::is_full(&last),
+        ffi::SQLITE_IOERR_SHMOPEN | ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC => {
+            errno::is_full(&last)
+        }
         _ => false,
     }
 }
