@@ -403,3 +403,27 @@ wait()
         child.stdin.flush()
     child.communicate()
     assert child.returncode == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks how much memory the process has")
+@pytest.mark.parametrize("room_mb", [8, 24])
+def test_a_call_that_memory_does_not_suffice_for_costs_nothing_that_is_stored(start, db, room_mb):
+    """The core cannot go on without memory: the process ends, unless Python notices first."""
+    child = start(
+        """
+import resource
+db = opened()
+db.remember("stored before", session="s", id="before")
+many = [{"text": f"turn {i} " + "words " * 160, "session": "s", "vector": [1.0 + i] * 64} for i in range(20_000)]
+tell("ready")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[2]) << 20),) * 2)
+db.remember_many(many)
+""",
+        room_mb,
+    )
+    told, error = child.communicate(timeout=60)
+    assert told == "ready\n"
+    assert child.returncode != 0, "the limit is too high to show anything"
+    assert db.verify().ok
+    assert (db.get_one("before").text, db.count()) == ("stored before", 1), error
