@@ -126,7 +126,7 @@ fn late_interaction_is_asked_of_the_texts_that_come_nearest_and_decides() {
     for limit in [1, 10] {
         let undecided = asked(2.0, limit).undecided.unwrap();
         assert_eq!(undecided.texts.len(), 5);
-        assert_eq!(undecided.texts[0], "the cat sat on the mat");
+        assert_eq!(undecided.texts[0], "the cat sat on the mat\n1 mice", "with what was said next");
         assert!(undecided.nothing_relevant(&[0.0; 5]).unwrap());
         assert!(!undecided.nothing_relevant(&[1.0, 0.0, 0.0, 0.0, 0.0]).unwrap());
         assert!(undecided.nothing_relevant(&[1.0]).is_err());
