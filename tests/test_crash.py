@@ -265,14 +265,18 @@ def compare_turn_numbers(expected, actual):
 
 def compare_chains(actual):
     """No fork, no cycle: each chain is one line, the same from each of its ends, and only its newest is live."""
-    for memory, chain in actual.chains.items():
-        ids = [row.id for row in chain]
+    seen = {memory: tuple(row.id for row in chain) for memory, chain in actual.chains.items()}
+    whole = set()  # a chain of hundreds is looked at once, not from each of its ends
+    for memory, ids in seen.items():
         assert ids.count(memory) == 1
+        if ids in whole:
+            continue
         assert len(set(ids)) == len(ids), f"a cycle: {ids}"
-        for older, newer in itertools.pairwise(chain):
+        for older, newer in itertools.pairwise(actual.chains[memory]):
             assert older.superseded_by is not None
             assert older.id not in actual.live
-            assert [row.id for row in actual.chains[newer.id]] == ids, "a fork"
+            assert seen[newer.id] == ids, "a fork"
+        whole.add(ids)
     holders = [row.id for row in actual.rows.values() if row.session == SHARED and row.key and row.id in actual.live]
     assert len(holders) <= 1, f"two tips: {holders}"
 
