@@ -91,6 +91,9 @@ impl ReadTx<'_> {
             ));
         }
         changed.sort_unstable();
+        if let Some(twice) = changed.array_windows().find(|[a, b]| a == b) {
+            return Err(self.damaged("memory", twice[0])); // one index entry stands in another one's place
+        }
         changed.truncate(most.unwrap_or(usize::MAX));
         let mut read = Reading::default();
         let mut listed = Vec::new();
