@@ -91,8 +91,9 @@ impl ReadTx<'_> {
             ));
         }
         changed.sort_unstable();
-        if let Some(twice) = changed.array_windows().find(|[a, b]| a == b) {
-            return Err(self.damaged("memory", twice[0])); // one index entry stands in another one's place
+        // Where one entry of the index stands in another one's place.
+        if let Some((twice, _)) = changed.iter().zip(changed.iter().skip(1)).find(|(one, next)| one == next) {
+            return Err(self.damaged("memory", *twice));
         }
         changed.truncate(most.unwrap_or(usize::MAX));
         let mut read = Reading::default();
