@@ -22,6 +22,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How often the log is copied and emptied in one attempt.
 const TRIES: u32 = 3;
 
+/// How many more attempts an erasing call makes where somebody seems to read elsewhere: another handle of this process may have begun to
+/// write in each try.
+const MORE_ATTEMPTS: u32 = 5;
+
 /// An erasing call waits so long for the reads of its own process, whatever the timeout for other processes.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
@@ -46,13 +50,15 @@ impl Shared {
         let _announced = self.reads.announce();
         let mut patience = Patience::new(self.busy_timeout().max(LEAST_WAIT), interrupt);
         let mut longest = FIRST_WAIT;
+        let mut more = MORE_ATTEMPTS;
         loop {
             if is_reading() || !self.reads.has_longer(longest) {
                 let attempt = self.attempt(&mut self.lock_idle(), || self.reads.outlast(longest));
-                if is_reading() || !matches!(attempt, Ok(Attempt::Held)) {
-                    return Ok(());
+                match attempt {
+                    Ok(Attempt::Held) if !is_reading() => longest = (longest * 2).min(LONGEST_WAIT),
+                    Ok(Attempt::Elsewhere) if !is_reading() && more > 0 => more -= 1,
+                    _ => return Ok(()),
                 }
-                longest = (longest * 2).min(LONGEST_WAIT);
             }
             match patience.wait(&self.path) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
