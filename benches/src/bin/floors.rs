@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use retentive_benches::{Numbers, argument, median_us, processor};
+use retentive_benches::{Numbers, argument, median_us, processor_us};
 use retentive_core::vector::hamming;
 use rusqlite::{Connection, params};
 
@@ -59,22 +59,18 @@ fn read_floor(folder: &Path, store: &Store, returned: usize) -> Result<f64, Box<
 
 /// Mean microseconds of this thread for one 1-bit scan.
 fn bit_scan(memories: usize, dimension: usize) -> f64 {
-    const SCANS: u32 = 200;
+    const SCANS: usize = 200;
     let mut numbers = Numbers::new(1);
     let words = dimension.div_ceil(64);
     let rows: Vec<u64> = (0..memories * words).map(|_| numbers.next_u64()).collect();
     let query: Vec<u64> = (0..words).map(|_| numbers.next_u64()).collect();
     let mut distances = vec![0; memories];
-    let mut scan = |times: u32| {
-        for _ in 0..times {
-            hamming::distances(std::hint::black_box(&query), &rows, &mut distances);
-            std::hint::black_box(&distances);
-        }
+    let mut scan = |_| {
+        hamming::distances(std::hint::black_box(&query), &rows, &mut distances);
+        std::hint::black_box(&distances);
     };
-    scan(SCANS / 10);
-    let before = processor();
-    scan(SCANS);
-    processor().saturating_sub(before).as_secs_f64() * 1e6 / f64::from(SCANS)
+    (0..SCANS / 10).for_each(&mut scan);
+    processor_us(SCANS, scan)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use retentive_benches::{Numbers, argument, recall_request};
+use retentive_benches::{Numbers, argument, processor_us, recall_request};
 use retentive_core::engine::{Engine, Options, Ranked, Reach, RecallRequest};
 use retentive_core::store::Durability;
 use retentive_core::vector::hamming;
@@ -79,19 +79,6 @@ fn median(times: &mut [f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Nanoseconds that this process has run, where the system says so: others' load is not in them, as it is in the time that passes.
-fn processor_ns() -> f64 {
-    let told = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    told.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
-}
-
-/// The mean processor time of a call in microseconds.
-fn processor_us(calls: usize, mut call: impl FnMut(usize)) -> f64 {
-    let before = processor_ns();
-    (0..calls).for_each(&mut call);
-    (processor_ns() - before) / 1e3 / calls.max(1) as f64
-}
-
 /// How many of the exact ranking's best the other one has; one of the same score is as good.
 fn shared(exact: &Ranked, other: &Ranked) -> usize {
     let has = |id: &str| other.memories.iter().take(FOUND).any(|memory| memory.id == id);
@@ -132,8 +119,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             found += shared(&expected, &got);
         }
     }
-    let scan_processor =
-        processor_us(10 * queries, |_| hamming::distances(std::hint::black_box(&query), &rows, &mut distances));
+    let scan_processor = processor_us(10 * queries, |_| {
+        hamming::distances(std::hint::black_box(&query), &rows, &mut distances);
+        std::hint::black_box(&distances);
+    });
     let mut failed = None;
     let recall_processor = processor_us(queries, |at| {
         let asked = requests.get(at).map(|request| engine.recall(request, &never));
