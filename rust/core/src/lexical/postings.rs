@@ -97,6 +97,12 @@ impl Postings {
         Self::default()
     }
 
+    /// With room for so many rows, whatever their terms.
+    #[must_use]
+    pub fn with_room(rows: usize) -> Self {
+        Self { lens: Vec::with_capacity(rows), ..Self::default() }
+    }
+
     /// Adds a row after all earlier ones; rows left out have no terms. A row that is not above the last is ignored (and a
     /// fault of the caller, found by a debug assertion).
     pub fn push(&mut self, row: u32, counts: &[(u64, u32)]) {

@@ -19,6 +19,11 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
+    /// With room for so many of the facade's own.
+    pub fn with_room(rows: usize) -> Self {
+        Self { bytes: Vec::with_capacity(rows * size_of::<u128>()), ends: Vec::with_capacity(rows) }
+    }
+
     pub fn push(&mut self, id: &str) {
         let number = number_of(id);
         match number {

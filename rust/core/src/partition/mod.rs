@@ -17,7 +17,7 @@ use crate::store::{IndexRow, Progress, ReadTx, Seq};
 pub use cache::Cache;
 use labels::Labels;
 pub(crate) use memo::Memo;
-use segment::Codes;
+use segment::{Codes, SEGMENT_ROWS};
 pub(crate) use segment::{Entry, NEVER, Segment};
 pub use session::Session;
 
@@ -50,8 +50,15 @@ impl Partition {
             memo: Memo::default(),
             counted: None,
         };
+        let mut left = usize::try_from(tx.owned(id)?).unwrap_or_default();
         // Everything there is comes, whatever was pruned.
-        tx.changes(id, 0, &mut |row| partition.take(row))?;
+        tx.changes(id, 0, &mut |row| {
+            if partition.is_full() {
+                partition.segments.push(Arc::new(Segment::with_room(left.min(SEGMENT_ROWS))));
+            }
+            left = left.saturating_sub(1);
+            partition.take(row)
+        })?;
         if let Some(last) = partition.segments.last_mut() {
             Arc::make_mut(last).shrink();
         }
@@ -162,9 +169,14 @@ impl Partition {
         Some((Arc::make_mut(segment), position))
     }
 
+    /// The next new row begins another segment.
+    fn is_full(&self) -> bool {
+        self.segments.last().is_none_or(|segment| segment.is_full())
+    }
+
     /// The segment that takes new rows.
     fn append(&mut self) -> &mut Segment {
-        if self.segments.last().is_none_or(|segment| segment.is_full()) {
+        if self.is_full() {
             self.segments.push(Arc::default());
         }
         let last = self.segments.len() - 1;

@@ -136,13 +136,20 @@ impl Segment {
         self.entries.last().map(|entry| entry.seq)
     }
 
+    /// An empty one with room for so many rows. More are taken as well, and [`Self::shrink`] gives back what was too much.
+    pub fn with_room(rows: usize) -> Self {
+        let mut segment = Self { postings: Postings::with_room(rows), ids: Ids::with_room(rows), ..Self::default() };
+        segment.entries.reserve_exact(rows);
+        segment
+    }
+
     /// Appends a row that is newer than all the others.
     pub fn push(&mut self, row: &IndexRow, codes: Codes) -> Result<()> {
         let number = self.entries.len() as u32;
         for vector in &row.vectors {
             let Some(rows) = self.rows.get_mut(vector.slot) else { continue };
             if rows.is_empty() {
-                *rows = Rows::new(vector.values.len());
+                *rows = Rows::with_room(vector.values.len(), self.entries.capacity() - self.entries.len());
             }
             rows.push(number, &vector.values)?;
         }

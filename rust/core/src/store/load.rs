@@ -1,29 +1,15 @@
-//! Reading content: what an index is built from, and whole memories.
+//! Reading content: whole memories, and of each what others ask for.
 use rusqlite::CachedStatement;
 use rusqlite::types::ValueRef;
 
-use super::codec::{self, HeadBlob, NamesBlob};
+use super::codec::{self, NamesBlob};
 use super::entry::{Entry, WIDTH, columns};
 use super::fault::At;
 use super::read::ReadTx;
-use super::rows::{Changes, Content, IndexRow, Micros, Progress, Row, Seq};
+use super::rows::{Content, Micros, Row, Seq};
 use crate::error::{Error, Result};
 use crate::model::{Outcome, Slot, Vector};
 
-/// What was written to a partition after a rev, but for what the copy has already.
-const SELECT_CHANGED: &str =
-    "SELECT seq FROM memory INDEXED BY memory_rev WHERE partition = ?1 AND rev > ?2 AND (rev > ?3 OR seq > ?4)";
-/// A run of a partition's memories, each with entry, head blob and the vector if there is just one: the three tables are read from page
-/// to page.
-const SELECT_RUN: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", c.head, v.model, v.part, v.data FROM memory m NOT INDEXED LEFT JOIN content c ON c.seq = m.seq \
-     LEFT JOIN vector v ON v.vid = m.vid AND v.seq = m.seq AND m.parts = 1 \
-     WHERE m.seq BETWEEN ?1 AND ?2 AND m.partition = ?3 AND m.rev > ?4 ORDER BY m.seq"
-);
-/// Other memories that may lie between two of a run: to read past one costs less than to begin anew.
-const MOST_BETWEEN: i64 = 8;
 /// Entry, head blob and body.
 const SELECT_ALL: &str =
     concat!("SELECT ", columns!(), ", c.head, c.body FROM memory m JOIN content c ON c.seq = m.seq WHERE m.seq = ?1");
@@ -37,132 +23,11 @@ const SELECT_ALL_AND_VECTOR: &str = concat!(
 /// Head blob, body, and one vector, of which [`Entry`] needs not be known.
 const SELECT_CONTENT: &str = "SELECT c.head, c.body, v.model, v.part, v.data FROM content c \
                               LEFT JOIN vector v ON v.vid = ?2 AND v.seq = ?1 WHERE c.seq = ?1";
-const SELECT_VECTORS: &str =
+pub(super) const SELECT_VECTORS: &str =
     "SELECT model, part, data FROM vector WHERE vid BETWEEN ?1 AND ?2 AND seq = ?3 ORDER BY vid";
 const SELECT_FEEDBACK: &str = "SELECT outcome, ts, sum FROM feedback WHERE seq = ?1 ORDER BY id";
 
 impl ReadTx<'_> {
-    /// What was written to the partition after `since`: new and changed memories in seq order, and what is gone.
-    ///
-    /// When the answer says `reload`, nothing was delivered: `since` is older than the tombstones that are kept.
-    pub fn changes(
-        &self,
-        partition: i64,
-        since: impl Into<Progress>,
-        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
-    ) -> Result<Changes> {
-        self.changed(partition, since.into(), None, each)
-    }
-
-    /// As [`Self::changes`], but no more than the first `most` of the memories; all that is gone.
-    pub fn first_changes(
-        &self,
-        partition: i64,
-        since: Progress,
-        most: usize,
-        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
-    ) -> Result<Changes> {
-        self.changed(partition, since, Some(most), each)
-    }
-
-    fn changed(
-        &self,
-        partition: i64,
-        since: Progress,
-        most: Option<usize>,
-        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
-    ) -> Result<Changes> {
-        let Some(row) = self.scope_row(partition)? else {
-            return Ok(Changes { reload: since.rev > 0, ..Changes::default() });
-        };
-        let unknown = since.rev < row.pruned_below || since.newest > row.rev;
-        if since.rev == row.rev || (since.rev > 0 && unknown) {
-            return Ok(Changes { rev: row.rev, gone: Vec::new(), reload: since.rev != row.rev });
-        }
-        let mut changed = self.numbers(SELECT_CHANGED, (partition, since.rev, since.newest, since.seq))?;
-        if since.rev <= 0 && changed.len() as i64 != row.owned {
-            let found = changed.len();
-            return Err(Error::corrupt(
-                self.path(),
-                format!("partition {partition} should hold {} memories, its index has {found}", row.owned),
-            ));
-        }
-        changed.sort_unstable();
-        changed.truncate(most.unwrap_or(usize::MAX));
-        let mut read = Reading::default();
-        for run in changed.chunk_by(|a, b| b - a <= MOST_BETWEEN) {
-            self.each_of_run(partition, since.rev, run, &mut read, each)?;
-        }
-        let gone = if since.rev > 0 {
-            self.numbers("SELECT seq FROM tombstone WHERE partition = ?1 AND rev > ?2", (partition, since.rev))?
-        } else {
-            Vec::new()
-        };
-        Ok(Changes { rev: row.rev, gone, reload: false })
-    }
-
-    fn each_of_run(
-        &self,
-        partition: i64,
-        since: i64,
-        run: &[Seq],
-        read: &mut Reading,
-        each: &mut dyn FnMut(&IndexRow) -> Result<()>,
-    ) -> Result<()> {
-        let mut statement = self.sql().prepare_cached(SELECT_RUN).at(self.path())?;
-        let mut wanted = run.iter().copied().peekable();
-        let mut rows = statement.query((run.first(), run.last(), partition, since)).at(self.path())?;
-        while let Some(row) = rows.next().at(self.path())? {
-            let seq: Seq = row.get(0).at(self.path())?;
-            if wanted.peek().is_some_and(|wanted| seq < *wanted) {
-                continue;
-            }
-            // What the index leads to and is not there was damaged, as is one whose checksum says so.
-            let next = wanted.next();
-            if next != Some(seq) {
-                return Err(self.damaged("memory", next.unwrap_or(seq)));
-            }
-            let entry = Entry::read(row).at(self.path())?.ok_or_else(|| self.damaged("memory", seq))?;
-            each(self.read_index_row(row, entry, read)?)?;
-        }
-        wanted.next().map_or(Ok(()), |missing| Err(self.damaged("memory", missing)))
-    }
-
-    /// From a row of [`SELECT_RUN`], in the place of the one before.
-    fn read_index_row<'r>(&self, row: &rusqlite::Row<'_>, entry: Entry, read: &'r mut Reading) -> Result<&'r IndexRow> {
-        let seq = entry.head.seq;
-        let head = row.get_ref(WIDTH).at(self.path())?;
-        if head == ValueRef::Null {
-            return Err(self.damaged("content", seq));
-        }
-        let blob = head.as_blob().map_err(rusqlite::Error::from).at(self.path())?;
-        codec::decode_head_into(blob, seq, &mut read.head).ok_or_else(|| self.damaged("content", seq))?;
-        let filled = read.row.get_or_insert_with(|| IndexRow::of(entry.head.clone()));
-        if entry.parts == 1 {
-            self.read_lone_vector(row, WIDTH + 1, seq, &mut filled.vectors)?;
-        } else {
-            let mut several = self.sql().prepare_cached(SELECT_VECTORS).at(self.path())?;
-            filled.vectors = self.read_vectors(&mut several, &entry)?;
-        }
-        self.fill(filled, entry, &mut read.head)?;
-        Ok(filled)
-    }
-
-    /// All but the vectors. What was there goes to `content`, whose next user takes its memory.
-    fn fill(&self, row: &mut IndexRow, entry: Entry, content: &mut HeadBlob) -> Result<()> {
-        let feedback = if entry.feedbacks == 0 { Vec::new() } else { self.feedback(&entry)? };
-        row.feedback = feedback.into_iter().map(|(outcome, ts)| (outcome.sign(), ts)).collect();
-        row.cites = self.cited_by(entry.head.seq, &content.consolidated_from)?;
-        row.lone_vid = entry.lone_vid();
-        row.head = entry.head;
-        std::mem::swap(&mut row.id, &mut content.id);
-        std::mem::swap(&mut row.role, &mut content.role);
-        std::mem::swap(&mut row.name, &mut content.name);
-        std::mem::swap(&mut row.terms, &mut content.terms);
-        std::mem::swap(&mut row.marks, &mut content.marks);
-        Ok(())
-    }
-
     /// Whole memories in the order asked for; those that are no more are left out.
     pub fn rows(&self, seqs: &[Seq]) -> Result<Vec<Row>> {
         let mut found = Vec::with_capacity(seqs.len());
@@ -277,7 +142,7 @@ impl ReadTx<'_> {
     }
 
     /// The turns of these ids that were there before the memory: an id given out anew, after its turn was erased, is another turn.
-    fn cited_by(&self, seq: Seq, ids: &[String]) -> Result<Vec<Seq>> {
+    pub(super) fn cited_by(&self, seq: Seq, ids: &[String]) -> Result<Vec<Seq>> {
         let mut cites = Vec::with_capacity(ids.len());
         for id in ids {
             cites.extend(self.find(id)?.map(|head| head.seq).filter(|cited| *cited < seq));
@@ -314,7 +179,7 @@ impl ReadTx<'_> {
         }
     }
 
-    fn feedback(&self, entry: &Entry) -> Result<Vec<(Outcome, Micros)>> {
+    pub(super) fn feedback(&self, entry: &Entry) -> Result<Vec<(Outcome, Micros)>> {
         let seq = entry.head.seq;
         let mut statement = self.sql().prepare_cached(SELECT_FEEDBACK).at(self.path())?;
         let mut rows = statement.query([seq]).at(self.path())?;
@@ -332,7 +197,7 @@ impl ReadTx<'_> {
         Ok(given)
     }
 
-    fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vector>> {
+    pub(super) fn read_vectors(&self, statement: &mut CachedStatement<'_>, entry: &Entry) -> Result<Vec<Vector>> {
         let mut vectors = Vec::with_capacity(usize::try_from(entry.parts).unwrap_or(0).min(4_096));
         let mut last = None;
         let mut found = 0;
@@ -367,7 +232,7 @@ impl ReadTx<'_> {
     }
 
     /// As [`Self::read_vector`], of a memory that has one: in the place of another's vectors.
-    fn read_lone_vector(
+    pub(super) fn read_lone_vector(
         &self,
         row: &rusqlite::Row<'_>,
         first: usize,
@@ -405,13 +270,6 @@ impl ReadTx<'_> {
         }
         Ok(((model, part), slot))
     }
-}
-
-/// What each row of a reading is decoded into, so that it takes no memory of its own.
-#[derive(Default)]
-struct Reading {
-    head: HeadBlob,
-    row: Option<IndexRow>,
 }
 
 /// The names of scopes, each read once.

@@ -4,6 +4,7 @@
 mod aside;
 mod backup;
 mod calibration;
+mod changed;
 mod codec;
 mod compact;
 mod entry;

@@ -233,6 +233,7 @@ fn configure(sql: &Connection, access: Access, durability: Durability) -> rusqli
     // We wait ourselves, outside the fork gate (rusqlite's own default is five seconds inside SQLite).
     sql.busy_timeout(std::time::Duration::ZERO)?;
     sql.set_prepared_statement_cache_capacity(64);
+    rusqlite::vtab::array::load_module(sql)?;
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     // Else a prepared statement is planned anew for each value bound to a range: ten times what it costs to run.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -29,6 +29,19 @@ impl Rows {
         Self { dimension, ..Self::default() }
     }
 
+    /// As [`Self::new`], with room for so many.
+    #[must_use]
+    pub fn with_room(dimension: usize, rows: usize) -> Self {
+        Self {
+            dimension,
+            codes: Vec::with_capacity(rows * dimension),
+            scales: Vec::with_capacity(rows),
+            owner: Vec::with_capacity(rows),
+            signs: Vec::with_capacity(rows * dimension.div_ceil(64)),
+            shared: false,
+        }
+    }
+
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
