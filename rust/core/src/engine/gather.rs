@@ -451,7 +451,9 @@ impl Gathered {
     fn prefetch_vectors(&self, slot: Slot, places: &[(u32, u32)]) {
         let part = places.first().and_then(|(part, _)| self.parts.get(*part as usize));
         let Some(rows) = part.and_then(|part| part.segment.rows(slot)) else { return };
-        places.iter().for_each(|(_, row)| rows.prefetch_codes(*row));
+        for (_, row) in places {
+            rows.prefetch_codes(*row);
+        }
     }
 
     /// Where the terms occur in S, and those related to them.
