@@ -160,11 +160,9 @@ impl FirstPass<'_> {
                 if from_far(farthest) < far.bound() {
                     farther.clear();
                     hamming::farther(&distances, (longest as u32 + 1).saturating_sub(far.bound()), &mut farther);
-                    for at in &farther {
-                        let found = (distances.get(*at as usize), rows.owners().get(*at as usize));
-                        let (Some(distance), Some(row)) = found else { continue };
-                        if from_far(*distance) < far.bound() && part.holds(*row) {
-                            far.push(from_far(*distance), (number, *row));
+                    for (distance, row) in farther.iter().filter_map(|at| found_at(&distances, rows, *at)) {
+                        if from_far(distance) < far.bound() && part.holds(row) {
+                            far.push(from_far(distance), (number, row));
                         }
                     }
                 }
@@ -202,4 +200,9 @@ impl FirstPass<'_> {
         }
         largest.scored().into_iter().map(|(place, _)| place).collect()
     }
+}
+
+/// The distance at a place of a scan, and the memory that it is of.
+fn found_at(distances: &[u32], rows: &Rows, at: u32) -> Option<(u32, u32)> {
+    Some((*distances.get(at as usize)?, *rows.owners().get(at as usize)?))
 }
