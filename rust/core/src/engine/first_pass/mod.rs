@@ -35,7 +35,7 @@ const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
 const BEST_BY_WORDS: usize = 2_000;
 /// The rows with the largest distance of all, among which that of the least cosine is looked for.
-const FARTHEST: usize = 4_000;
+const FARTHEST: usize = 6_000;
 /// So many of them are kept, of the least cosine.
 const LEAST: usize = 4;
 /// Where not all of S may be recalled, so many of the best of the rest are kept: how much a score is worth is told by the best of S.
