@@ -91,7 +91,7 @@ pub(super) struct Admitted {
     pub kinds: Kinds,
     pub fixed: OnceLock<Arc<Fixed>>,
     /// For the pause that was asked for last.
-    pub conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
+    conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
     /// What the last filter left of each part.
     filtered: Mutex<Option<(String, Rows)>>,
 }
@@ -114,6 +114,16 @@ impl Admitted {
             partition.memo().keep(key.scope, &selected);
             selected
         })
+    }
+
+    /// Who said what when, if it is known for this pause.
+    pub fn conversation_by(&self, gap_us: i64) -> Option<Arc<Conversation>> {
+        let kept = self.conversation.lock();
+        kept.as_ref().filter(|(gap, _)| *gap == gap_us).map(|(_, conversation)| Arc::clone(conversation))
+    }
+
+    pub fn keep_conversation(&self, gap_us: i64, conversation: &Arc<Conversation>) {
+        *self.conversation.lock() = Some((gap_us, Arc::clone(conversation)));
     }
 
     /// What this filter left, if it was the last.

@@ -206,6 +206,11 @@ impl Fixed {
 }
 
 impl Conversation {
+    /// Memories, turns and others.
+    pub fn len(&self) -> usize {
+        self.user_words.len()
+    }
+
     pub fn thread(&self) -> &Thread {
         &self.thread
     }

@@ -15,6 +15,11 @@ use crate::rank::terms::TermMatches;
 use crate::store::{Micros, Seq};
 use crate::vector::quantise::Quantised;
 
+/// Memories by which it is told how those of S stand together.
+const SUMMED: usize = 200_000;
+/// Rows of a part that are compared before the next ones are asked for.
+const AT_ONCE: usize = 16;
+
 /// The admitted rows of one segment.
 #[derive(Clone)]
 pub(super) struct Part {
@@ -77,6 +82,11 @@ impl Part {
         self.rows.iter().copied().zip(self.base as u32..)
     }
 
+    /// Index in S of its first row.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
     /// For each row of the segment its index in S; `u32::MAX` for those left out.
     fn slots(&self) -> Vec<u32> {
         if self.is_whole() {
@@ -102,6 +112,17 @@ pub(super) struct Gathered {
     /// The scope that a first pass chose these rows from; `None`: they are S themselves.
     chosen: Option<Chosen>,
     speakers: OnceLock<Vec<Speaker>>,
+    /// With the pause that begins a new sitting.
+    standing: OnceLock<(i64, Standing)>,
+}
+
+/// How memories of S stand together, summed over whole partitions that lie evenly in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Standing {
+    pub rows: usize,
+    pub sittings: usize,
+    /// Indexed terms of the rows' windows.
+    pub window_len: f64,
 }
 
 /// A name that speakers have.
@@ -221,6 +242,39 @@ impl Gathered {
         own
     }
 
+    /// Each partition by the numbers of its parts; of some nothing is in S.
+    pub fn partitions(&self) -> impl Iterator<Item = Range<usize>> {
+        let ends = self.partitions.iter().skip(1).map(|(first, _)| *first).chain([self.parts.len()]);
+        self.partitions.iter().zip(ends).map(|((first, _), end)| *first..end)
+    }
+
+    /// Who said what when in the partition that a part is of, by index in it.
+    pub fn conversation_around(&self, part: usize, gap_us: i64) -> Arc<Conversation> {
+        let admitted = self.partitions.get(self.partition_of(part)).filter(|_| !self.is_filtered);
+        let known = admitted.and_then(|(_, admitted)| admitted.conversation_by(gap_us));
+        known.unwrap_or_else(|| {
+            let own = self.alone(part);
+            own.conversation(&own.fixed(), gap_us)
+        })
+    }
+
+    /// How its memories stand together, summed over every so manieth partition, so that [`SUMMED`] memories are looked at or all.
+    pub fn standing(&self, gap_us: i64) -> Standing {
+        let sum = || {
+            let mut standing = Standing::default();
+            let step = (self.len / SUMMED).max(1);
+            for parts in self.partitions().filter(|parts| !parts.is_empty()).step_by(step) {
+                let conversation = self.conversation_around(parts.start, gap_us);
+                standing.rows += conversation.len();
+                standing.sittings += conversation.thread().sittings();
+                standing.window_len += f64::from(conversation.shares().total_len());
+            }
+            standing
+        };
+        let (known, standing) = self.standing.get_or_init(|| (gap_us, sum()));
+        if *known == gap_us { *standing } else { sum() }
+    }
+
     /// The rows that a first pass kept, by part; they rise in each.
     pub fn keep(&self, rows: Vec<(usize, Vec<u32>)>, chosen: Chosen) -> Self {
         let mut kept = Self { chosen: Some(chosen), is_filtered: true, ..Self::default() };
@@ -249,12 +303,11 @@ impl Gathered {
     /// Who said what when, next to whom; a pause of more than `gap_us` begins a new sitting.
     pub fn conversation(&self, fixed: &Fixed, gap_us: i64) -> Arc<Conversation> {
         let Some(admitted) = self.admitted() else { return Arc::new(Conversation::of(self, fixed, gap_us)) };
-        let mut kept = admitted.conversation.lock();
-        if let Some((_, conversation)) = kept.as_ref().filter(|(gap, _)| *gap == gap_us) {
-            return Arc::clone(conversation);
+        if let Some(known) = admitted.conversation_by(gap_us) {
+            return known;
         }
         let conversation = Arc::new(Conversation::of(self, fixed, gap_us));
-        *kept = Some((gap_us, Arc::clone(&conversation)));
+        admitted.keep_conversation(gap_us, &conversation);
         conversation
     }
 
@@ -377,7 +430,11 @@ impl Gathered {
     /// As [`Self::dense`] for these rows of parts alone; rows of one part follow each other.
     pub fn cosines(&self, slot: Slot, query: &Quantised, places: &[(u32, u32)]) -> Result<Vec<f32>> {
         let mut all = Vec::with_capacity(places.len());
-        for of_part in places.chunk_by(|a, b| a.0 == b.0) {
+        let blocks = || places.chunk_by(|a, b| a.0 == b.0).flat_map(|of_part| of_part.chunks(AT_ONCE));
+        let mut soon = blocks().skip(1);
+        for of_part in blocks() {
+            // The next ones come from memory while these are compared.
+            soon.next().into_iter().for_each(|of_part| self.prefetch_vectors(slot, of_part));
             let part = of_part.first().and_then(|(part, _)| self.parts.get(*part as usize));
             match part.and_then(|part| part.segment.rows(slot)) {
                 Some(rows) => {
@@ -388,6 +445,15 @@ impl Gathered {
             }
         }
         Ok(all)
+    }
+
+    /// Asks for the vectors of these rows, which are of one part.
+    fn prefetch_vectors(&self, slot: Slot, places: &[(u32, u32)]) {
+        let part = places.first().and_then(|(part, _)| self.parts.get(*part as usize));
+        let Some(rows) = part.and_then(|part| part.segment.rows(slot)) else { return };
+        for (_, row) in places {
+            rows.prefetch_codes(*row);
+        }
     }
 
     /// Where the terms occur in S, and those related to them.

@@ -73,6 +73,29 @@ fn nearer_portable(distances: &[u32], bound: u32, near: &mut Vec<u32>) -> u32 {
     most.into_iter().chain(rest.iter().copied()).max().unwrap_or(0)
 }
 
+/// Adds the numbers of the rows whose distance is at least `bound` to `far`, rising.
+pub fn farther(distances: &[u32], bound: u32, far: &mut Vec<u32>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        #[target_feature(enable = "avx2")]
+        fn wide(distances: &[u32], bound: u32, far: &mut Vec<u32>) {
+            farther_portable(distances, bound, far);
+        }
+        // SAFETY: AVX2 was detected.
+        return unsafe { wide(distances, bound, far) };
+    }
+    farther_portable(distances, bound, far);
+}
+
+#[inline]
+fn farther_portable(distances: &[u32], bound: u32, far: &mut Vec<u32>) {
+    for (first, block) in (0_u32..).step_by(BLOCK).zip(distances.chunks(BLOCK)) {
+        if block.iter().fold(0, |most, distance| (*distance).max(most)) >= bound {
+            far.extend((first..).zip(block).filter(|(_, distance)| **distance >= bound).map(|(row, _)| row));
+        }
+    }
+}
+
 /// As for the kernels of int8: the standard library keeps what it detected in an atomic.
 fn fastest(words: usize) -> Distances {
     #[cfg(target_arch = "x86_64")]
@@ -233,6 +256,14 @@ mod tests {
             prop_assert_eq!(&near, &portable);
             let below = (0..).zip(&distances).filter(|(_, distance)| **distance < bound).map(|(row, _)| row);
             prop_assert_eq!(near, std::iter::once(7).chain(below).collect::<Vec<u32>>());
+        }
+
+        #[test]
+        fn the_farther_are_those_from_the_bound_on(distances in prop::collection::vec(0_u32..9, 0..90), bound in 0_u32..10) {
+            let mut far = vec![7];
+            farther(&distances, bound, &mut far);
+            let others = (0..).zip(&distances).filter(|(_, distance)| **distance >= bound).map(|(row, _)| row);
+            prop_assert_eq!(far, std::iter::once(7).chain(others).collect::<Vec<u32>>());
         }
 
         #[test]

@@ -158,6 +158,15 @@ impl Rows {
         Ok(())
     }
 
+    /// Asks for what [`Self::best_of`] reads of a memory that has one vector.
+    pub fn prefetch_codes(&self, owner: u32) {
+        let first = owner as usize * self.dimension;
+        let own = self.codes.get(first..first + self.dimension).unwrap_or_default();
+        own.chunks(64).for_each(|line| hamming::prefetch(line.as_ptr()));
+        self.scales.get(owner as usize).into_iter().for_each(|own| hamming::prefetch(own));
+        self.owner.get(owner as usize).into_iter().for_each(|own| hamming::prefetch(own));
+    }
+
     /// Asks for the first of what [`Self::distances_into`] reads.
     pub fn prefetch_signs(&self) {
         for line in (0..PREFETCHED).step_by(8) {

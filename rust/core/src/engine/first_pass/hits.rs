@@ -246,7 +246,10 @@ impl Dense {
             }
             let mut far: Vec<(f32, Place)> =
                 others.into_iter().zip(far.iter().copied()).filter(|(cosine, _)| cosine.is_finite()).collect();
-            far.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let order = |a: &(f32, Place), b: &(f32, Place)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            if far.len() > LEAST {
+                far.select_nth_unstable_by(LEAST, order);
+            }
             dense.least.extend(far.into_iter().take(LEAST).map(|(_, place)| place));
             dense.cosines.push(cosines);
             dense.ranges.push(range);

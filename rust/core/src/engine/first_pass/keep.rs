@@ -44,7 +44,7 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &W
         of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
         len += of.kept.any.len() - before;
     }
-    let mut rows = Rows { spread: spread(&partitions, words, totals), ..Rows::default() };
+    let mut rows = Rows { spread: spread(gathered, words, totals, pass.sitting_gap_us), ..Rows::default() };
     let (mut numbers, mut seats) = (0, 0);
     for (first, OfPartition { own, conversation, mut kept }) in partitions {
         kept.add_cited(&conversation);
@@ -91,9 +91,9 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
 }
 
 /// One partition of S, and what is kept of it.
-pub(super) struct OfPartition {
-    pub own: Gathered,
-    pub conversation: Arc<Conversation>,
+struct OfPartition {
+    own: Gathered,
+    conversation: Arc<Conversation>,
     kept: Kept,
 }
 

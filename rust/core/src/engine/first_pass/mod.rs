@@ -35,7 +35,7 @@ const NEAREST: usize = 4_000;
 /// How many of the best by BM25.
 const BEST_BY_WORDS: usize = 2_000;
 /// The rows with the largest distance of all, among which that of the least cosine is looked for.
-const FARTHEST: usize = 3_000;
+const FARTHEST: usize = 6_000;
 /// So many of them are kept, of the least cosine.
 const LEAST: usize = 4;
 /// Where not all of S may be recalled, so many of the best of the rest are kept: how much a score is worth is told by the best of S.
@@ -127,7 +127,7 @@ impl FirstPass<'_> {
     /// One scan of the signs.
     fn nearest(&self, gathered: &Gathered, directions: &[Direction], spoken: &hits::SpokenFor) -> Result<Found> {
         let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new(), rest: Vec::new() };
-        let (mut distances, mut nearer) = (Vec::new(), Vec::new());
+        let (mut distances, mut nearer, mut farther) = (Vec::new(), Vec::new(), Vec::new());
         for direction in directions {
             let longest = direction.vector.codes.len();
             let mut near = Nearest::new(self.most(NEAREST), longest);
@@ -158,9 +158,11 @@ impl FirstPass<'_> {
                 }
                 let from_far = |distance: u32| (longest as u32).saturating_sub(distance);
                 if from_far(farthest) < far.bound() {
-                    for (distance, row) in distances.iter().zip(rows.owners()) {
-                        if from_far(*distance) < far.bound() && part.holds(*row) {
-                            far.push(from_far(*distance), (number, *row));
+                    farther.clear();
+                    hamming::farther(&distances, (longest as u32 + 1).saturating_sub(far.bound()), &mut farther);
+                    for (distance, row) in farther.iter().filter_map(|at| found_at(&distances, rows, *at)) {
+                        if from_far(distance) < far.bound() && part.holds(row) {
+                            far.push(from_far(distance), (number, row));
                         }
                     }
                 }
@@ -198,4 +200,9 @@ impl FirstPass<'_> {
         }
         largest.scored().into_iter().map(|(place, _)| place).collect()
     }
+}
+
+/// The distance at a place of a scan, and the memory that it is of.
+fn found_at(distances: &[u32], rows: &Rows, at: u32) -> Option<(u32, u32)> {
+    Some((*distances.get(at as usize)?, *rows.owners().get(at as usize)?))
 }

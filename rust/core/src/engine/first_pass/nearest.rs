@@ -1,10 +1,9 @@
 //! The rows that come nearest, collected in one pass over a scope: those of the least distance, or of the largest score.
-use std::cmp::Reverse;
 
 /// A row of a scope: the number of its part, and its own there.
 pub(super) type Place = (u32, u32);
 
-/// Rows by distance, the `most` least; of the same distance the later ones.
+/// Rows by distance, the `most` least; of the same distance the later ones. They come in rising order.
 #[derive(Debug)]
 pub(super) struct Nearest {
     most: usize,
@@ -43,17 +42,17 @@ impl Nearest {
         }
     }
 
-    /// Their places, rising.
-    pub fn places(mut self) -> Vec<Place> {
-        let bound = self.bound;
-        self.found.retain(|(distance, _)| *distance < bound);
-        if self.found.len() > self.most {
-            self.found.sort_unstable_by_key(|(distance, place)| (*distance, Reverse(*place)));
-            self.found.truncate(self.most);
-        }
-        let mut places: Vec<Place> = self.found.into_iter().map(|(_, place)| place).collect();
-        places.sort_unstable();
-        places
+    /// Their places in the order in which they came.
+    pub fn places(self) -> Vec<Place> {
+        let Self { most, found, within, bound, .. } = self;
+        // What is too many goes from the last distance that is of use, the earliest first.
+        let mut too_many = within.saturating_sub(most);
+        let mut is_kept = |distance: u32| {
+            let goes = distance + 1 == bound && too_many > 0;
+            too_many -= usize::from(goes);
+            distance < bound && !goes
+        };
+        found.into_iter().filter(|(distance, _)| is_kept(*distance)).map(|(_, place)| place).collect()
     }
 }
 
@@ -106,6 +105,8 @@ impl Largest {
 #[cfg(test)]
 #[allow(clippy::float_cmp)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::prelude::*;
 
     use super::*;

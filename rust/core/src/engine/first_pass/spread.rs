@@ -1,26 +1,23 @@
-//! How the query's terms are spread over windows and sittings: counted over whole partitions, of a term that occurs often over as
-//! many of them as it takes.
-use std::collections::BTreeMap;
+//! How the query's terms are spread over windows and sittings of S: counted over whole partitions, of a term that occurs often over
+//! as many of them, evenly in S, as it takes. Not over those of which something was kept: where the hits are they stand closer together than elsewhere.
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::super::admitted::Totals;
-use super::keep::OfPartition;
+use super::super::columns::Conversation;
+use super::super::gather::{Gathered, Standing};
 use super::words::Words;
 use crate::rank::scene::Spread;
 
 /// Occurrences of a term after which the rest is taken to be spread as these are.
 const ENOUGH: usize = 2_000;
 
-/// Partitions are visited in so many rounds, each evenly over all of them.
+/// Partitions are visited in so many rounds, each evenly over all of them, and so are all the rounds before any other.
 const ROUNDS: usize = 16;
 
-/// By the partitions of which something was kept. `totals` are those of S.
-pub(super) fn spread(partitions: &BTreeMap<usize, OfPartition>, words: &Words, totals: Totals) -> Spread {
-    let (mut rows, mut sittings, mut window_len) = (0, 0, 0.0_f64);
-    for of in partitions.values() {
-        rows += of.own.len();
-        sittings += of.conversation.thread().sittings();
-        window_len += f64::from(of.conversation.shares().total_len());
-    }
+/// `totals` are those of S.
+pub(super) fn spread(gathered: &Gathered, words: &Words, totals: Totals, gap_us: i64) -> Spread {
+    let Standing { rows, sittings, window_len } = gathered.standing(gap_us);
     let sittings = (sittings as f64 * totals.memories as f64 / rows.max(1) as f64) as usize;
     let mut spread = Spread {
         window_len: (window_len / rows.max(1) as f64) as f32,
@@ -28,59 +25,120 @@ pub(super) fn spread(partitions: &BTreeMap<usize, OfPartition>, words: &Words, t
         sitting_len: totals.doc_len as f32 / sittings.max(1) as f32,
         ..Spread::default()
     };
-    let all: Vec<(&usize, &OfPartition)> = partitions.iter().collect();
-    let longest = all.iter().map(|(_, of)| of.own.len()).max().unwrap_or_default();
-    let mut counted = Counted { marks: vec![0; longest], seats: vec![0; longest], mark: 0 };
+    let partitions: Vec<Range<usize>> = gathered.partitions().filter(|parts| !parts.is_empty()).collect();
+    let mut counting =
+        Counting { gathered, words, gap_us, known: vec![None; partitions.len()], marks: Marks::default() };
     for (term, df) in words.df().into_iter().enumerate() {
-        let (mut seen, mut windows, mut seated) = (0, 0, 0);
-        let order = (0..ROUNDS).flat_map(|round| all.iter().skip(round).step_by(ROUNDS));
-        for (first, of) in order {
-            let of_partition = counted.count(**first, of, words, term);
-            seen += of_partition.0;
-            windows += of_partition.1;
-            seated += of_partition.2;
-            if seen >= ENOUGH {
+        let mut counted = Counted::default();
+        for round in (0..ROUNDS).map(halving) {
+            for (number, parts) in partitions.iter().enumerate().skip(round).step_by(ROUNDS) {
+                counting.count(number, parts, term, &mut counted);
+            }
+            if counted.rows >= ENOUGH {
                 break;
             }
         }
-        let all = |found: usize| (found as f64 * f64::from(df) / seen.max(1) as f64) as u32;
-        spread.windows.push(all(windows));
-        spread.sittings_with.push(all(seated));
+        spread.windows.push(counted.of_all(counted.windows, df));
+        spread.sittings_with.push(counted.of_all(counted.sittings, df));
     }
     spread
 }
 
-/// What was counted already, by row and by sitting of a partition.
+/// The rounds in an order that halves what is between them: 0, 8, 4, 12, 2, 10 ...
+fn halving(round: usize) -> usize {
+    round.reverse_bits() >> (usize::BITS - ROUNDS.trailing_zeros())
+}
+
+/// In how many memories, windows and sittings a term occurs.
+#[derive(Default)]
 struct Counted {
-    marks: Vec<u32>,
-    seats: Vec<u32>,
-    mark: u32,
+    rows: usize,
+    windows: usize,
+    sittings: usize,
 }
 
 impl Counted {
-    /// How many memories, windows and sittings of a partition hold a term.
-    fn count(&mut self, first: usize, of: &OfPartition, words: &Words, term: usize) -> (usize, usize, usize) {
-        let Self { marks, seats, mark } = self;
-        *mark += 1;
-        let (mut rows, mut windows, mut seated) = (0, 0, 0);
-        let (sitting, shares) = (of.conversation.thread().sitting(), of.conversation.shares());
-        for (number, part) in (first..).zip(of.own.parts()) {
-            let Some(list) = words.of_part(number).get(term) else { continue };
-            for row in list
-                .iter()
-                .filter(|posting| part.holds(posting.row))
-                .filter_map(|posting| part.index_of_row(posting.row))
-            {
-                rows += 1;
-                shares.around(row, |row, _| windows += usize::from(is_first(marks, row, *mark)));
-                seated += sitting.get(row as usize).map_or(0, |sitting| usize::from(is_first(seats, *sitting, *mark)));
+    /// What `found` is where `df` memories hold the term.
+    fn of_all(&self, found: usize, df: u32) -> u32 {
+        (found as f64 * f64::from(df) / self.rows.max(1) as f64) as u32
+    }
+}
+
+struct Counting<'a> {
+    gathered: &'a Gathered,
+    words: &'a Words<'a>,
+    gap_us: i64,
+    /// Of each partition that was looked at.
+    known: Vec<Option<Arc<Conversation>>>,
+    marks: Marks,
+}
+
+impl Counting<'_> {
+    /// Adds the occurrences in a partition.
+    fn count(&mut self, number: usize, parts: &Range<usize>, term: usize, counted: &mut Counted) {
+        let Self { gathered, words, gap_us, known, marks } = self;
+        let list = |part: usize| words.of_part(part).get(term).copied().unwrap_or_default();
+        if parts.clone().all(|part| list(part).is_empty()) {
+            return;
+        }
+        let Some(known) = known.get_mut(number) else { return };
+        let conversation = known.get_or_insert_with(|| gathered.conversation_around(parts.start, *gap_us));
+        let (sitting, shares) = (conversation.thread().sitting(), conversation.shares());
+        let of = gathered.parts().get(parts.clone()).unwrap_or_default();
+        let base = of.first().map_or(0, |part| part.base() as u32);
+        marks.begin(conversation.len());
+        for (part, number) in of.iter().zip(parts.clone()) {
+            for row in list(number).iter().filter_map(|posting| part.index_of_row(posting.row)).map(|row| row - base) {
+                counted.rows += 1;
+                shares.around(row, |row, _| counted.windows += usize::from(marks.is_first_row(row)));
+                counted.sittings += sitting.get(row as usize).map_or(0, |of| usize::from(marks.is_first_sitting(*of)));
             }
         }
-        (rows, windows, seated)
+    }
+}
+
+/// What was counted already, by row and by sitting of a partition.
+#[derive(Default)]
+struct Marks {
+    rows: Vec<u32>,
+    sittings: Vec<u32>,
+    mark: u32,
+}
+
+impl Marks {
+    /// Of a partition of so many rows nothing is marked.
+    fn begin(&mut self, rows: usize) {
+        if self.rows.len() < rows {
+            self.rows.resize(rows, 0);
+            self.sittings.resize(rows, 0);
+        }
+        self.mark += 1;
+    }
+
+    fn is_first_row(&mut self, row: u32) -> bool {
+        is_first(&mut self.rows, row, self.mark)
+    }
+
+    fn is_first_sitting(&mut self, sitting: u32) -> bool {
+        is_first(&mut self.sittings, sitting, self.mark)
     }
 }
 
 /// Marks a place; `false`: it was marked.
 fn is_first(marks: &mut [u32], at: u32, mark: u32) -> bool {
     marks.get_mut(at as usize).is_some_and(|before| std::mem::replace(before, mark) != mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_round_is_run_and_any_first_ones_lie_evenly() {
+        let order: Vec<usize> = (0..ROUNDS).map(halving).collect();
+        assert_eq!(order.get(..6), Some(&[0, 8, 4, 12, 2, 10][..]));
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..ROUNDS).collect::<Vec<_>>());
+    }
 }
