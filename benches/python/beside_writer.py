@@ -5,13 +5,14 @@
 The reader has a session of 500 turns and the static model. The writer is a `thread` with the same collection, one with
 a `handle` of its own on the same file, or another `process`. It adds 1,000 turns at a time: `given` with vectors,
 `static` without, `expire`, `forget` and `consolidate` with that call after each thousand; `owner` adds them to another
-session of the reader's own user, so that they are part of what the reader searches from then on.
+session of the reader's own user, so that they are part of what the reader searches, and forgets them again, so that
+what is searched does not grow with the writer's speed.
 
 The control is a process that does the same work at the same time on another collection in another folder, so that what
 a core that is shared costs cancels out. A time is from call to return, less what the thread stood ready and waited for
 a core (as Linux counts it): what is left are its own work and its waits for locks, for the interpreter and for the
-disk. Conditions take turns in slices of a fraction of a second within one run, every other round in the reverse order:
-what an `owner` has grows with each slice beside the writer, and `context` searches all of it. It begins with 10,000.
+disk. Conditions take turns in slices of a fraction of a second within one run, every other round in the reverse order.
+An `owner` has 10,000 to begin with, and at most a thousand more.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def work_of(db: Collection, what: str) -> Work:
     after: dict[str, Work] = {
         "expire": db.expire,
         "forget": lambda: db.forget("bulk"),
+        "owner": lambda: db.forget("bulk", user=READER),
         "consolidate": lambda: db.consolidate("bulk", lambda turns: [f"{len(turns)} turns"], keep_recent=100),
     }
 
