@@ -1,4 +1,5 @@
 //! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -77,29 +78,62 @@ impl Part {
         at.map(|at| (self.base + at) as u32)
     }
 
-    /// Row numbers with their indexes in S.
-    pub fn indexes(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.rows.iter().copied().zip(self.base as u32..)
-    }
-
     /// Index in S of its first row.
     pub fn base(&self) -> usize {
         self.base
     }
 
-    /// For each row of the segment its index in S; `u32::MAX` for those left out.
-    fn slots(&self) -> Vec<u32> {
-        if self.is_whole() {
-            return (self.base as u32..(self.base + self.rows.len()) as u32).collect();
-        }
-        let mut slots = vec![u32::MAX; self.segment.entries().len()];
-        for (index, row) in self.rows.iter().enumerate() {
-            if let Some(slot) = slots.get_mut(*row as usize) {
-                *slot = (self.base + index) as u32;
+    /// What of a list of rows, which rise, is in S, by index there.
+    fn held<'p>(&'p self, list: &'p [Posting]) -> impl Iterator<Item = Posting> + 'p {
+        let whole = self.is_whole();
+        let among = Among { rows: if whole { &[] } else { &self.rows }, list, at: 0 };
+        let all = if whole { list } else { &[] };
+        let base = self.base as u32;
+        let all = all.iter().copied();
+        all.chain(among).map(move |posting| Posting { row: base + posting.row, ..posting })
+    }
+}
+
+/// Those of a list that are among rows, by their place there. Both rise.
+struct Among<'p> {
+    rows: &'p [u32],
+    list: &'p [Posting],
+    /// Place of the first of `rows`.
+    at: u32,
+}
+
+impl Iterator for Among<'_> {
+    type Item = Posting;
+
+    fn next(&mut self) -> Option<Posting> {
+        loop {
+            let (row, posting) = (*self.rows.first()?, *self.list.first()?);
+            match posting.row.cmp(&row) {
+                Ordering::Less => self.list = self.list.get(behind(self.list, |posting| posting.row < row)..)?,
+                Ordering::Greater => {
+                    let skipped = behind(self.rows, |row| *row < posting.row);
+                    self.rows = self.rows.get(skipped..)?;
+                    self.at += skipped as u32;
+                }
+                Ordering::Equal => {
+                    self.rows = self.rows.get(1..)?;
+                    self.list = self.list.get(1..)?;
+                    self.at += 1;
+                    return Some(Posting { row: self.at - 1, ..posting });
+                }
             }
         }
-        slots
     }
+}
+
+/// How many of the first are before: looked for in steps that double, since it is few where much of the one is in the other.
+fn behind<T>(all: &[T], before: impl Fn(&T) -> bool) -> usize {
+    let mut step = 1;
+    while all.get(step).is_some_and(&before) {
+        step *= 2;
+    }
+    let from = step / 2;
+    from + all.get(from..all.len().min(step)).unwrap_or_default().partition_point(before)
 }
 
 #[derive(Default)]
@@ -459,29 +493,20 @@ impl Gathered {
     /// Where the terms occur in S, and those related to them.
     pub fn matches(&self, terms: &[(u64, u32)], related: &[Related]) -> TermMatches {
         let mut matches = TermMatches::among(self.len as u32, self.memories() as u32);
-        if terms.is_empty() {
-            return matches;
-        }
-        let slots: Vec<Vec<u32>> = self.parts.iter().map(Part::slots).collect();
         for (at, (term, count)) in terms.iter().enumerate() {
             let df = self.chosen.as_ref().and_then(|chosen| chosen.df.get(at)).copied();
-            matches.push_known(*term, *count, df, self.postings(*term, &slots));
+            matches.push_known(*term, *count, df, self.postings(*term));
             let from = related.partition_point(|other| other.of < *term);
             for near in related.iter().skip(from).take_while(|other| other.of == *term) {
-                matches.push_near(near.weight, self.postings(near.term, &slots).map(|posting| posting.row));
+                matches.push_near(near.weight, self.postings(near.term).map(|posting| posting.row));
             }
         }
         matches
     }
 
-    /// The occurrences of a term in S; `slots` are those of each part.
-    fn postings(&self, term: u64, slots: &[Vec<u32>]) -> impl Iterator<Item = Posting> {
-        self.parts.iter().zip(slots).flat_map(move |(part, slots)| {
-            part.segment.postings().get(term).iter().filter_map(|posting| {
-                let row = slots.get(posting.row as usize).copied().filter(|slot| *slot != u32::MAX)?;
-                Some(Posting { row, tf: posting.tf })
-            })
-        })
+    /// The occurrences of a term in S.
+    fn postings(&self, term: u64) -> impl Iterator<Item = Posting> {
+        self.parts.iter().flat_map(move |part| part.held(part.segment.postings().get(term)))
     }
 
     /// Number of terms of each memory of S.

@@ -1,14 +1,11 @@
 //! What is kept: the best hits, and what was said around them.
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-
 use super::super::admitted::Totals;
-use super::super::columns::Conversation;
 use super::super::gather::Gathered;
 use super::FirstPass;
 use super::hits::{Hit, Hits};
 use super::nearest::Place;
 use super::spread::spread;
+use super::threads::{Around, Threads};
 use super::words::Words;
 use crate::rank::scene::Spread;
 use crate::rank::thread::Thread;
@@ -33,33 +30,49 @@ pub(super) struct Rows {
 }
 
 pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &Words, totals: Totals) -> Rows {
-    let mut partitions: BTreeMap<usize, OfPartition> = BTreeMap::new();
-    let mut len = 0;
+    let mut threads = Threads::of(gathered, pass.sitting_gap_us);
+    let mut kept = Kept::of(gathered.len());
+    let mut touched = vec![false; threads.partitions().len()];
     for ((part, row), reach) in chosen(pass, hits) {
-        let part = part as usize;
-        let first = gathered.first_part(part);
-        let of = partitions.entry(first).or_insert_with(|| OfPartition::of(gathered, part, pass.sitting_gap_us));
-        let Some(index) = of.own.parts().get(part - first).and_then(|part| part.index_of_row(row)) else { continue };
-        let before = of.kept.any.len();
-        of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
-        len += of.kept.any.len() - before;
+        let number = threads.number_of(part as usize);
+        let index = gathered.parts().get(part as usize).and_then(|part| part.index_of_row(row));
+        let (Some(index), Some(around)) = (index, threads.get(number)) else { continue };
+        kept.add(around, index, if kept.len < MOST { reach } else { reach.min(BESIDE) });
+        touched.get_mut(number).into_iter().for_each(|touched| *touched = true);
     }
-    let mut rows = Rows { spread: spread(gathered, words, totals, pass.sitting_gap_us), ..Rows::default() };
-    let (mut numbers, mut seats) = (0, 0);
-    for (first, OfPartition { own, conversation, mut kept }) in partitions {
-        kept.add_cited(&conversation);
-        kept.number(conversation.thread(), &mut numbers);
-        for (number, part) in (first..).zip(own.parts()) {
-            let of_part: Vec<u32> =
-                part.indexes().filter(|(_, index)| kept.holds(*index)).map(|(row, _)| row).collect();
-            if !of_part.is_empty() {
-                rows.by_part.push((number, of_part));
-            }
-        }
-        rows.sittings.extend(kept.sittings(conversation.thread(), &mut seats));
-        rows.runs.extend(kept.runs());
+    let touched: Vec<usize> = (0..).zip(touched).filter(|(_, touched)| *touched).map(|(number, _)| number).collect();
+    for number in &touched {
+        threads.get(*number).into_iter().for_each(|around| kept.add_cited(around));
     }
+    let indexes = kept.indexes();
+    let mut rows = Rows { by_part: by_part(gathered, &indexes), ..Rows::default() };
+    let (mut numbering, mut rest) = (Numbering::default(), indexes.as_slice());
+    for number in touched {
+        let Some(around) = threads.get(number) else { continue };
+        let end = around.base + around.conversation.len() as u32;
+        let (own, behind) = rest.split_at(rest.partition_point(|index| *index < end));
+        rest = behind;
+        numbering.add(around, own, &mut rows);
+    }
+    rows.spread = spread(gathered, words, totals, &mut threads);
     rows
+}
+
+/// Numbers of parts with the rows of each, of indexes in S that rise.
+fn by_part(gathered: &Gathered, indexes: &[u32]) -> Vec<(usize, Vec<u32>)> {
+    let (mut by_part, mut rest) = (Vec::new(), indexes);
+    for (number, part) in gathered.parts().iter().enumerate() {
+        let Some(first) = rest.first() else { break };
+        let (base, end) = (part.base() as u32, (part.base() + part.rows.len()) as u32);
+        if *first >= end {
+            continue;
+        }
+        let (own, behind) = rest.split_at(rest.partition_point(|index| *index < end));
+        rest = behind;
+        by_part
+            .push((number, own.iter().filter_map(|index| part.rows.get((index - base) as usize)).copied().collect()));
+    }
+    by_part
 }
 
 type Measure = fn(&Hit) -> f32;
@@ -90,102 +103,115 @@ fn chosen(pass: &FirstPass, hits: &Hits) -> Vec<(Place, usize)> {
     chosen
 }
 
-/// One partition of S, and what is kept of it.
-struct OfPartition {
-    own: Gathered,
-    conversation: Arc<Conversation>,
-    kept: Kept,
-}
-
-impl OfPartition {
-    fn of(gathered: &Gathered, part: usize, sitting_gap_us: i64) -> Self {
-        let own = gathered.alone(part);
-        let conversation = own.conversation(&own.fixed(), sitting_gap_us);
-        Self { kept: Kept::of(own.len()), conversation, own }
-    }
-}
-
-/// What is kept of a partition, by index.
+/// What is kept of S: a bit for each index in it.
 struct Kept {
-    /// 0: not kept; else one more than the number of its run.
-    run: Vec<u32>,
-    any: Vec<u32>,
+    bits: Vec<u64>,
+    len: usize,
 }
-
-const UNNUMBERED: u32 = u32::MAX;
 
 impl Kept {
     fn of(rows: usize) -> Self {
-        Self { run: vec![0; rows], any: Vec::new() }
+        Self { bits: vec![0; rows.div_ceil(64)], len: 0 }
     }
 
     fn holds(&self, index: u32) -> bool {
-        self.run.get(index as usize).is_some_and(|run| *run != 0)
+        self.bits.get(index as usize / 64).is_some_and(|bits| bits >> (index % 64) & 1 != 0)
     }
 
     fn keep(&mut self, index: u32) {
-        if let Some(run) = self.run.get_mut(index as usize).filter(|run| **run == 0) {
-            *run = UNNUMBERED;
-            self.any.push(index);
+        if let Some(bits) = self.bits.get_mut(index as usize / 64) {
+            let bit = 1 << (index % 64);
+            self.len += usize::from(*bits & bit == 0);
+            *bits |= bit;
         }
     }
 
     /// Keeps a row and those so many turns before and behind it.
-    fn add(&mut self, thread: &Thread, index: u32, reach: usize) {
+    fn add(&mut self, Around { conversation, base }: Around, index: u32, reach: usize) {
         self.keep(index);
         for step in [Thread::previous, Thread::next] {
-            let mut at = index as usize;
+            let mut at = (index - base) as usize;
             for _ in 0..reach {
-                let Some(beside) = step(thread, at) else { break };
-                self.keep(beside as u32);
+                let Some(beside) = step(conversation.thread(), at) else { break };
+                self.keep(base + beside as u32);
                 at = beside;
             }
         }
     }
 
     /// A fact has from the turns it came from what they have, so these are kept with it, and it with them.
-    fn add_cited(&mut self, conversation: &Conversation) {
-        let linked = conversation.citations().iter();
+    fn add_cited(&mut self, Around { conversation, base }: Around) {
+        let linked = conversation.citations().iter().map(|(fact, turn)| (base + fact, base + turn));
         let half: Vec<u32> = linked
             .filter(|(fact, turn)| self.holds(*fact) != self.holds(*turn))
-            .map(|(fact, turn)| if self.holds(*fact) { *turn } else { *fact })
+            .map(|(fact, turn)| if self.holds(fact) { turn } else { fact })
             .collect();
         for index in half {
             self.keep(index);
         }
     }
 
-    /// Numbers the runs from `numbers` on.
-    fn number(&mut self, thread: &Thread, numbers: &mut u32) {
-        for index in std::mem::take(&mut self.any) {
-            let heads = thread.previous(index as usize).is_none_or(|before| !self.holds(before as u32));
-            if !heads {
-                continue;
-            }
-            *numbers += 1;
-            let mut at = Some(index as usize);
-            while let Some(run) = at.and_then(|at| self.run.get_mut(at)).filter(|run| **run == UNNUMBERED) {
-                *run = *numbers;
-                at = at.and_then(|at| thread.next(at));
+    /// Rising.
+    fn indexes(&self) -> Vec<u32> {
+        let mut indexes = Vec::with_capacity(self.len);
+        for (first, bits) in (0_u32..).step_by(64).zip(&self.bits) {
+            let mut left = *bits;
+            while left != 0 {
+                indexes.push(first + left.trailing_zeros());
+                left &= left - 1;
             }
         }
+        indexes
     }
+}
 
-    /// The sittings of the kept rows in order, numbered from `seats` on.
-    fn sittings(&self, thread: &Thread, seats: &mut u32) -> Vec<u32> {
-        let mut known = HashMap::new();
-        let kept = self.run.iter().zip(thread.sitting()).filter(|(run, _)| **run != 0);
-        let numbered = kept.map(|(_, sitting)| {
-            *known.entry(*sitting).or_insert_with(|| {
-                *seats += 1;
-                *seats - 1
-            })
-        });
-        numbered.collect()
-    }
+/// No number yet.
+const NONE: u32 = u32::MAX;
 
-    /// Of the kept rows in order.
-    fn runs(self) -> impl Iterator<Item = u32> {
-        self.run.into_iter().filter(|run| *run != 0).map(|run| run - 1)
+/// Numbers the runs and the sittings of what is kept, partition by partition.
+#[derive(Default)]
+struct Numbering {
+    runs: u32,
+    sittings: u32,
+    /// Of the partition's sittings.
+    seats: Vec<u32>,
+}
+
+impl Numbering {
+    /// `indexes` are those of what is kept of the partition, rising.
+    fn add(&mut self, Around { conversation, base }: Around, indexes: &[u32], rows: &mut Rows) {
+        let thread = conversation.thread();
+        let first = rows.runs.len();
+        rows.runs.resize(first + indexes.len(), NONE);
+        let runs = rows.runs.get_mut(first..).unwrap_or_default();
+        let place = |row: usize, near: usize| place(indexes, base + row as u32, near);
+        for (at, index) in indexes.iter().enumerate() {
+            let row = (index - base) as usize;
+            if thread.previous(row).is_some_and(|before| place(before, at.saturating_sub(1)).is_some()) {
+                continue;
+            }
+            let mut next = Some((at, row));
+            while let Some((at, row)) = next {
+                runs.get_mut(at).into_iter().for_each(|run| *run = self.runs);
+                next = thread.next(row).and_then(|row| Some((place(row, at + 1)?, row)));
+            }
+            self.runs += 1;
+        }
+        self.seats.clear();
+        self.seats.resize(thread.sittings(), NONE);
+        for index in indexes {
+            let sitting = thread.sitting().get((index - base) as usize);
+            let Some(seat) = sitting.and_then(|sitting| self.seats.get_mut(*sitting as usize)) else { continue };
+            if *seat == NONE {
+                *seat = self.sittings;
+                self.sittings += 1;
+            }
+            rows.sittings.push(*seat);
+        }
     }
+}
+
+/// Where an index stands among these, which rise: most often `near`.
+fn place(indexes: &[u32], index: u32, near: usize) -> Option<usize> {
+    if indexes.get(near) == Some(&index) { Some(near) } else { indexes.binary_search(&index).ok() }
 }

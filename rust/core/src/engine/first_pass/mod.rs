@@ -7,6 +7,7 @@ mod hits;
 mod keep;
 mod nearest;
 mod spread;
+mod threads;
 mod words;
 
 use std::borrow::Cow;

@@ -1,11 +1,10 @@
 //! How the query's terms are spread over windows and sittings of S: counted over whole partitions, of a term that occurs often over
 //! as many of them, evenly in S, as it takes. Not over those of which something was kept: where the hits are they stand closer together than elsewhere.
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::super::admitted::Totals;
-use super::super::columns::Conversation;
 use super::super::gather::{Gathered, Standing};
+use super::threads::Threads;
 use super::words::Words;
 use crate::rank::scene::Spread;
 
@@ -16,8 +15,8 @@ const ENOUGH: usize = 2_000;
 const ROUNDS: usize = 16;
 
 /// `totals` are those of S.
-pub(super) fn spread(gathered: &Gathered, words: &Words, totals: Totals, gap_us: i64) -> Spread {
-    let Standing { rows, sittings, window_len } = gathered.standing(gap_us);
+pub(super) fn spread(gathered: &Gathered, words: &Words, totals: Totals, threads: &mut Threads) -> Spread {
+    let Standing { rows, sittings, window_len } = gathered.standing(threads.gap_us());
     let sittings = (sittings as f64 * totals.memories as f64 / rows.max(1) as f64) as usize;
     let mut spread = Spread {
         window_len: (window_len / rows.max(1) as f64) as f32,
@@ -25,9 +24,8 @@ pub(super) fn spread(gathered: &Gathered, words: &Words, totals: Totals, gap_us:
         sitting_len: totals.doc_len as f32 / sittings.max(1) as f32,
         ..Spread::default()
     };
-    let partitions: Vec<Range<usize>> = gathered.partitions().filter(|parts| !parts.is_empty()).collect();
-    let mut counting =
-        Counting { gathered, words, gap_us, known: vec![None; partitions.len()], marks: Marks::default() };
+    let partitions = threads.partitions().to_vec();
+    let mut counting = Counting { gathered, words, threads, marks: Marks::default() };
     for (term, df) in words.df().into_iter().enumerate() {
         let mut counted = Counted::default();
         for round in (0..ROUNDS).map(halving) {
@@ -64,31 +62,28 @@ impl Counted {
     }
 }
 
-struct Counting<'a> {
+struct Counting<'a, 'g> {
     gathered: &'a Gathered,
     words: &'a Words<'a>,
-    gap_us: i64,
-    /// Of each partition that was looked at.
-    known: Vec<Option<Arc<Conversation>>>,
+    threads: &'a mut Threads<'g>,
     marks: Marks,
 }
 
-impl Counting<'_> {
+impl Counting<'_, '_> {
     /// Adds the occurrences in a partition.
     fn count(&mut self, number: usize, parts: &Range<usize>, term: usize, counted: &mut Counted) {
-        let Self { gathered, words, gap_us, known, marks } = self;
+        let Self { gathered, words, threads, marks } = self;
         let list = |part: usize| words.of_part(part).get(term).copied().unwrap_or_default();
         if parts.clone().all(|part| list(part).is_empty()) {
             return;
         }
-        let Some(known) = known.get_mut(number) else { return };
-        let conversation = known.get_or_insert_with(|| gathered.conversation_around(parts.start, *gap_us));
-        let (sitting, shares) = (conversation.thread().sitting(), conversation.shares());
+        let Some(around) = threads.get(number) else { return };
+        let (sitting, shares) = (around.conversation.thread().sitting(), around.conversation.shares());
         let of = gathered.parts().get(parts.clone()).unwrap_or_default();
-        let base = of.first().map_or(0, |part| part.base() as u32);
-        marks.begin(conversation.len());
+        marks.begin(around.conversation.len());
         for (part, number) in of.iter().zip(parts.clone()) {
-            for row in list(number).iter().filter_map(|posting| part.index_of_row(posting.row)).map(|row| row - base) {
+            let rows = list(number).iter().filter_map(|posting| part.index_of_row(posting.row));
+            for row in rows.map(|row| row - around.base) {
                 counted.rows += 1;
                 shares.around(row, |row, _| counted.windows += usize::from(marks.is_first_row(row)));
                 counted.sittings += sitting.get(row as usize).map_or(0, |of| usize::from(marks.is_first_sitting(*of)));
