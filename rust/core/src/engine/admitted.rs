@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::admit::{Admission, Reached};
 use super::columns::{Conversation, Fixed};
+use super::marks::Marks;
 use crate::model::Kind;
 use crate::partition::{Entry, NEVER, Partition, Segment};
 use crate::store::Micros;
@@ -90,6 +91,7 @@ pub(super) struct Admitted {
     pub totals: Totals,
     pub kinds: Kinds,
     pub fixed: OnceLock<Arc<Fixed>>,
+    pub marks: OnceLock<Marks>,
     /// For the pause that was asked for last.
     conversation: Mutex<Option<(i64, Arc<Conversation>)>>,
     /// What the last filter left of each part.
@@ -176,6 +178,7 @@ impl Admitted {
             totals,
             kinds,
             fixed: OnceLock::new(),
+            marks: OnceLock::new(),
             conversation: Mutex::default(),
             filtered: Mutex::default(),
         }

@@ -66,6 +66,8 @@ pub(super) struct Conversation {
     thread: Thread,
     shares: Shares,
     citations: Vec<(u32, u32)>,
+    /// Indexed terms of each sitting.
+    sitting_len: Vec<u32>,
 }
 
 /// What a read ranks by.
@@ -219,6 +221,11 @@ impl Conversation {
         &self.shares
     }
 
+    /// Indexed terms of each sitting.
+    pub fn sitting_len(&self) -> &[u32] {
+        &self.sitting_len
+    }
+
     /// Facts with the turns they came from.
     pub fn citations(&self) -> &[(u32, u32)] {
         &self.citations
@@ -235,6 +242,12 @@ impl Conversation {
         let mean = gathered.chosen().map(|chosen| chosen.spread.window_len);
         conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len, mean);
         conversation.citations = gathered.citations();
+        conversation.sitting_len = vec![0; conversation.thread.sittings()];
+        for (sitting, len) in conversation.thread.sitting().iter().zip(&fixed.doc_len) {
+            if let Some(sum) = conversation.sitting_len.get_mut(*sitting as usize) {
+                *sum += len;
+            }
+        }
         conversation
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::admit::{Admission, Reached};
 use super::admitted::{Admitted, Kinds, Totals};
 use super::columns::{Conversation, Fixed, Related};
+use super::marks::Marks;
 use crate::error::Result;
 use crate::lexical::Posting;
 use crate::model::{Period, Slot};
@@ -146,6 +147,7 @@ pub(super) struct Gathered {
     /// The scope that a first pass chose these rows from; `None`: they are S themselves.
     chosen: Option<Chosen>,
     speakers: OnceLock<Vec<Speaker>>,
+    marks: OnceLock<Marks>,
     /// With the pause that begins a new sitting.
     standing: OnceLock<(i64, Standing)>,
 }
@@ -289,6 +291,21 @@ impl Gathered {
         known.unwrap_or_else(|| {
             let own = self.alone(part);
             own.conversation(&own.fixed(), gap_us)
+        })
+    }
+
+    /// Of each memory, by index.
+    pub fn marks(&self) -> &Marks {
+        self.marks.get_or_init(|| {
+            if self.is_filtered {
+                return Marks::of(&self.parts);
+            }
+            let mut marks = Marks::default();
+            for (parts, (_, admitted)) in self.partitions().zip(&self.partitions) {
+                let own = self.parts.get(parts).unwrap_or_default();
+                marks.join(admitted.marks.get_or_init(|| Marks::of(own)));
+            }
+            marks
         })
     }
 

@@ -21,6 +21,7 @@ mod import;
 mod import_links;
 mod line;
 mod maintain;
+mod marks;
 mod model;
 mod read;
 mod recall;

@@ -29,6 +29,10 @@ pub struct Spread {
     pub sittings_with: Vec<u32>,
     /// Indexed terms of a sitting, their mean.
     pub sitting_len: f32,
+    /// Of each sitting of the columns, by number: its indexed terms, those included that are not in the columns.
+    pub lens: Vec<u32>,
+    /// And how often it holds each term, likewise; empty for a term that nearly all sittings hold.
+    pub said: Vec<Vec<u32>>,
 }
 
 /// Scope S of one read. A new signal adds the column it needs here.

@@ -4,3 +4,4 @@ pub mod kernels;
 pub mod quantise;
 pub mod scan;
 pub mod topk;
+pub mod wide;

@@ -146,6 +146,12 @@ impl Rows {
         dot * (scale * query.scale)
     }
 
+    /// Row r is memory r's, and no memory has two.
+    #[must_use]
+    pub fn is_one_each(&self) -> bool {
+        !self.shared
+    }
+
     /// In how many signs each row differs from those of a query (see [`signs`]), in row order; `out` is cleared first.
     pub fn distances_into(&self, query: &[u64], out: &mut Vec<u32>) -> Result<()> {
         if query.len() != self.dimension.div_ceil(64) || query.is_empty() {

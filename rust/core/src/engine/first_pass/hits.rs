@@ -1,18 +1,16 @@
-//! The rows that were found, compared: the cosine by int8, BM25, and what the query's dates, names and the role add.
+//! The rows that were found, compared: the cosine by int8 in place of that by signs.
 use std::collections::HashMap;
 
-use super::super::columns::USER;
 use super::super::gather::{Gathered, Part};
+use super::estimate::{Adding, Promising};
 use super::nearest::Place;
-use super::words::Words;
-use super::{Direction, FirstPass, Found, LEAST, Wanted};
+use super::scan::Found;
+use super::words::ByWords;
+use super::{Direction, FirstPass, LEAST, Wanted};
 use crate::error::Result;
 use crate::model::{MOST_MODELS, Period};
 use crate::rank::query::Query;
 use crate::rank::signals::date::{may_be_said_between, said_then, spoken_of};
-
-/// What a fact has of its own in place of neighbours, as signal `neighbours` says.
-const FACT: f32 = 0.55;
 
 /// A row that was found.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +67,6 @@ impl<'p> Eligible<'p> {
 
 /// The parts in which the query's dates or the one speaker whom it names may count.
 pub(super) struct SpokenFor<'q> {
-    query: &'q Query,
     parts: HashMap<u32, Speaking<'q>>,
     pub names_several: bool,
 }
@@ -97,7 +94,7 @@ impl<'q> SpokenFor<'q> {
                 parts.entry(number).or_insert(Speaking { query, by_date: false, name: 0 }).by_date = true;
             }
         }
-        Self { query, parts, names_several }
+        Self { parts, names_several }
     }
 
     pub fn of_part(&self, number: u32) -> Option<&Speaking<'q>> {
@@ -107,7 +104,7 @@ impl<'q> SpokenFor<'q> {
 
 impl Speaking<'_> {
     /// Whether the speaker counts for the row, and how much its day does.
-    fn parts(&self, part: &Part, row: u32) -> (bool, f32) {
+    pub fn parts(&self, part: &Part, row: u32) -> (bool, f32) {
         let Some(entry) = part.segment.entries().get(row as usize) else { return (false, 0.0) };
         let day = if self.by_date {
             let own = part.segment.periods();
@@ -128,92 +125,35 @@ impl Speaking<'_> {
 }
 
 impl Hits {
-    /// Compares what was found. `avg_len` is that of S.
+    /// Compares what was found.
     pub fn of(
         pass: &FirstPass,
         gathered: &Gathered,
         directions: &[Direction],
         found: Found,
-        words: &Words,
-        avg_len: f32,
-        spoken: &SpokenFor,
+        words: ByWords,
+        adding: &Adding,
     ) -> Result<Self> {
-        let (mut near, mut rest) = (found.near, found.rest);
-        near.extend(found.spoken_for);
-        near.sort_unstable();
-        near.dedup();
-        let by_words = words.score(pass, gathered, avg_len, &near);
-        rest.extend(by_words.rest);
-        let mut scored: Vec<(Place, f32)> = near.into_iter().zip(by_words.scores).chain(by_words.best).collect();
-        scored.sort_unstable_by_key(|(place, _)| *place);
-        scored.dedup_by_key(|(place, _)| *place);
-        let places: Vec<Place> = scored.iter().map(|(place, _)| *place).collect();
-        let dense = Dense::of(pass, gathered, directions, &places, &found.far)?;
-        let largest = if by_words.largest > 0.0 { by_words.largest } else { 1.0 };
-        let weights = Adding::of(pass, spoken);
-        let (mut hits, mut at) = (Vec::with_capacity(scored.len()), 0);
-        for of_part in scored.chunk_by(|a, b| a.0.0 == b.0.0) {
-            let part = of_part.first().and_then(|(place, _)| gathered.parts().get(place.0 as usize));
-            let user = part.and_then(|part| part.partition.roles().code(USER));
-            for (place, words) in of_part {
-                let scaled = Scaled { dense: dense.value(at), words: words / largest };
-                hits.extend(part.map(|part| weights.hit(part, user, *place, &scaled, dense.first(at))));
-                at += 1;
-            }
+        let ByWords { best, scores, largest, rest: rest_by_words } = words;
+        let Found { mut promising, near, far, mut rest } = found;
+        rest.extend(rest_by_words);
+        let alone = near.into_iter().chain(best.into_iter().map(|(place, _)| place));
+        promising.extend(alone.map(|place| Promising { place, added: 0.0 }));
+        // Of the same row the one that knows more stands first.
+        promising.sort_by_key(|row| row.place);
+        promising.dedup_by_key(|row| row.place);
+        let places: Vec<Place> = promising.iter().map(|row| row.place).collect();
+        let dense = Dense::of(pass, gathered, directions, &places, &far)?;
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let mut hits = Vec::with_capacity(promising.len());
+        for (at, row) in promising.iter().enumerate() {
+            let Some(part) = gathered.parts().get(row.place.0 as usize) else { continue };
+            let Some(index) = part.index_of_row(row.place.1) else { continue };
+            let words = scores.get(index as usize).copied().unwrap_or_default() / largest;
+            let base = adding.dense * dense.value(at) + adding.words * words;
+            hits.push(Hit { place: row.place, cosine: dense.first(at), words, base, total: base + row.added });
         }
         Ok(Self { found: hits, far: dense.least, rest })
-    }
-}
-
-/// A row's likeness, each 0 to 1.
-struct Scaled {
-    dense: f32,
-    words: f32,
-}
-
-/// What the signals add to a row by itself.
-struct Adding<'a> {
-    spoken: &'a SpokenFor<'a>,
-    dense: f32,
-    words: f32,
-    fact: f32,
-    role: f32,
-    date: f32,
-    named: f32,
-}
-
-impl<'a> Adding<'a> {
-    fn of(pass: &FirstPass, spoken: &'a SpokenFor) -> Self {
-        let weight = |name: &str| pass.weights.get(name).unwrap_or_default();
-        Self {
-            spoken,
-            dense: weight("dense"),
-            words: weight("window") + weight("lexical"),
-            fact: weight("neighbours") * FACT,
-            role: if spoken.query.names_earlier_talk { 0.0 } else { weight("role") },
-            date: weight("date"),
-            named: weight("named"),
-        }
-    }
-
-    /// `user`: the code of the user's role in the part.
-    fn hit(&self, part: &Part, user: Option<u32>, place: Place, scaled: &Scaled, cosine: f32) -> Hit {
-        let base = self.dense * scaled.dense + self.words * scaled.words;
-        let mut total = base;
-        if let Some(entry) = part.segment.entries().get(place.1 as usize) {
-            let is_fact = entry.kind.is_fact();
-            if is_fact {
-                total += self.fact * base;
-            }
-            if is_fact || (entry.role != 0 && user == Some(entry.role)) {
-                total += self.role;
-            }
-        }
-        if let Some(speaking) = self.spoken.of_part(place.0) {
-            let (named, day) = speaking.parts(part, place.1);
-            total += self.date * day + if named { self.named } else { 0.0 };
-        }
-        Hit { place, cosine, words: scaled.words, base, total }
     }
 }
 

@@ -1,4 +1,6 @@
 //! What is kept: the best hits, and what was said around them.
+use std::ops::Range;
+
 use super::super::admitted::Totals;
 use super::super::gather::Gathered;
 use super::FirstPass;
@@ -7,6 +9,7 @@ use super::nearest::Place;
 use super::spread::spread;
 use super::threads::{Around, Threads};
 use super::words::Words;
+use crate::lexical::bm25::idf;
 use crate::rank::scene::Spread;
 use crate::rank::thread::Thread;
 
@@ -17,6 +20,9 @@ const SITTING: usize = 32;
 /// The best first, until so many memories are kept; the rest with as many turns beside them as `neighbours` looks at.
 const MOST: usize = 9_000;
 const BESIDE: usize = 2;
+
+/// The share of what a query's terms weigh by which a term still tells sittings apart.
+const NOTICEABLE: f32 = 0.01;
 
 /// What is kept of S, in its order.
 #[derive(Default)]
@@ -46,16 +52,29 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &W
     }
     let indexes = kept.indexes();
     let mut rows = Rows { by_part: by_part(gathered, &indexes), ..Rows::default() };
+    rows.spread = spread(gathered, words, totals, &mut threads);
+    let telling = telling(pass, &rows.spread);
+    rows.spread.said = vec![Vec::new(); telling.len()];
     let (mut numbering, mut rest) = (Numbering::default(), indexes.as_slice());
     for number in touched {
+        let parts = threads.partitions().get(number).cloned().unwrap_or_default();
         let Some(around) = threads.get(number) else { continue };
         let end = around.base + around.conversation.len() as u32;
         let (own, behind) = rest.split_at(rest.partition_point(|index| *index < end));
         rest = behind;
         numbering.add(around, own, &mut rows);
+        numbering.add_said(around, gathered, parts, words, &telling, &mut rows.spread);
     }
-    rows.spread = spread(gathered, words, totals, &mut threads);
     rows
+}
+
+/// Whether a sitting is told by how often it holds each term: not by those that nearly all sittings hold.
+fn telling(pass: &FirstPass, spread: &Spread) -> Vec<bool> {
+    let counted = spread.sittings_with.iter().zip(pass.asked.terms);
+    let weights: Vec<f32> =
+        counted.map(|(df, (_, count))| idf(spread.sittings, *df as usize) * *count as f32).collect();
+    let least = NOTICEABLE * weights.iter().sum::<f32>();
+    weights.into_iter().map(|weight| weight > least).collect()
 }
 
 /// Numbers of parts with the rows of each, of indexes in S that rise.
@@ -207,6 +226,36 @@ impl Numbering {
                 self.sittings += 1;
             }
             rows.sittings.push(*seat);
+        }
+    }
+
+    /// Counts each sitting of which something is kept as a whole: those of the partition that was added last.
+    fn add_said(
+        &self,
+        Around { conversation, base }: Around,
+        gathered: &Gathered,
+        parts: Range<usize>,
+        words: &Words,
+        telling: &[bool],
+        spread: &mut Spread,
+    ) {
+        spread.lens.resize(self.sittings as usize, 0);
+        for (seat, len) in self.seats.iter().zip(conversation.sitting_len()) {
+            spread.lens.get_mut(*seat as usize).into_iter().for_each(|slot| *slot = *len);
+        }
+        for number in parts {
+            let Some(part) = gathered.parts().get(number) else { continue };
+            let lists = words.of_part(number).iter().zip(telling).zip(&mut spread.said);
+            for ((list, _), said) in lists.filter(|((_, telling), _)| **telling) {
+                said.resize(self.sittings as usize, 0);
+                for posting in *list {
+                    let row = part.index_of_row(posting.row).map(|index| (index - base) as usize);
+                    let sitting = row.and_then(|row| conversation.thread().sitting().get(row));
+                    let seat = sitting.and_then(|sitting| self.seats.get(*sitting as usize));
+                    let said = seat.and_then(|seat| said.get_mut(*seat as usize));
+                    said.into_iter().for_each(|said| *said += posting.tf);
+                }
+            }
         }
     }
 }

@@ -3,9 +3,11 @@
 //! The nearest by the signs of their vectors and the best by BM25 are told apart by an estimate of their relevance; the best of
 //! these are kept with what was said around them, and only what is kept is ranked. What the terms and the length of all of S say is
 //! summed up before. Figures: `docs/adr/0093-a-first-pass-over-large-scopes.md`.
+mod estimate;
 mod hits;
 mod keep;
 mod nearest;
+mod scan;
 mod spread;
 mod threads;
 mod words;
@@ -21,20 +23,24 @@ use crate::partition::Entry;
 use crate::rank::query::Query;
 use crate::rank::weights::Weights;
 use crate::store::Seq;
-use crate::vector::hamming;
 use crate::vector::quantise::Quantised;
-use crate::vector::scan::{Rows, signs};
+use crate::vector::scan::signs;
+use estimate::{Adding, Line};
 use hits::Hits;
-use nearest::{Largest, Nearest, Place};
-use words::Words;
+use nearest::Place;
+use scan::Scan;
+use words::{ByWords, Words};
 
 /// Up to so many memories all of them are ranked, which takes some tens of milliseconds at most.
 pub const RANKED_WHOLE: usize = 50_000;
 
-/// How many of the nearest by signs are compared by their int8 vectors; eight times the pool where that is more.
-const NEAREST: usize = 4_000;
-/// How many of the best by BM25.
-const BEST_BY_WORDS: usize = 2_000;
+/// How many rows are compared by their int8 vectors since an estimate is in favour of them; eight times the pool where that is more.
+const PROMISING: usize = 4_000;
+/// How many of the nearest by signs alone, and of the best by words alone.
+const NEAREST: usize = 1_000;
+const BEST_BY_WORDS: usize = 1_000;
+/// So many of the latter tell how near the nearest are.
+const BEST_COMPARED: usize = 64;
 /// The rows with the largest distance of all, among which that of the least cosine is looked for.
 const FARTHEST: usize = 6_000;
 /// So many of them are kept, of the least cosine.
@@ -78,17 +84,6 @@ struct Direction<'a> {
     signs: Vec<u64>,
 }
 
-/// The rows that were found, before they are compared.
-struct Found {
-    near: Vec<Place>,
-    /// The largest distances, by model.
-    far: Vec<Place>,
-    /// Rows that the query's dates or names speak for, the nearest of them.
-    spoken_for: Vec<Place>,
-    /// The nearest of those that may not be recalled.
-    rest: Vec<Place>,
-}
-
 /// So many parts ahead memory is asked for.
 const SOON: usize = 3;
 
@@ -105,9 +100,17 @@ impl FirstPass<'_> {
             return Ok(None);
         }
         let spoken = hits::SpokenFor::of(gathered, self.query);
-        let found = self.nearest(gathered, &directions, &spoken)?;
-        let scale = totals.doc_len as f32 / totals.memories.max(1) as f32;
-        let hits = Hits::of(self, gathered, &directions, found, &words, scale, &spoken)?;
+        let mean = totals.doc_len as f32 / totals.memories.max(1) as f32;
+        let by_words = words.score(self, gathered, mean);
+        let adding = Adding::of(self, &spoken);
+        let lines = self.lines(gathered, &directions, &by_words, adding.dense)?;
+        let scan =
+            Scan { pass: self, gathered, directions: &directions, lines: &lines, by_words: &by_words, adding: &adding };
+        let mut found = scan.run()?;
+        if directions.is_empty() {
+            found.near = scan::latest_spoken_for(self, gathered, &spoken);
+        }
+        let hits = Hits::of(self, gathered, &directions, found, by_words, &adding)?;
         let keep::Rows { by_part, runs, sittings, spread } = keep::kept(self, gathered, &hits, &words, totals);
         let chosen = Chosen { totals, df: words.df(), spread, names_several: spoken.names_several, runs, sittings };
         Ok(Some(gathered.keep(by_part, chosen)))
@@ -125,85 +128,13 @@ impl FirstPass<'_> {
         directions.collect()
     }
 
-    /// One scan of the signs.
-    fn nearest(&self, gathered: &Gathered, directions: &[Direction], spoken: &hits::SpokenFor) -> Result<Found> {
-        let mut found = Found { near: Vec::new(), far: Vec::new(), spoken_for: Vec::new(), rest: Vec::new() };
-        let (mut distances, mut nearer, mut farther) = (Vec::new(), Vec::new(), Vec::new());
-        for direction in directions {
-            let longest = direction.vector.codes.len();
-            let mut near = Nearest::new(self.most(NEAREST), longest);
-            let mut spoken_for = Nearest::new(self.most(NEAREST) / 2, longest);
-            let mut far = Nearest::new(FARTHEST, longest);
-            let mut rest = Nearest::new(BEST_OF_REST, longest);
-            for (number, part) in (0_u32..).zip(gathered.parts()) {
-                gathered.prefetch_rows(number as usize + 2 * SOON, direction.slot);
-                let soon = gathered.parts().get(number as usize + SOON);
-                soon.and_then(|soon| soon.segment.rows(direction.slot)).into_iter().for_each(Rows::prefetch_signs);
-                let Some(rows) = part.segment.rows(direction.slot) else { continue };
-                rows.distances_into(&direction.signs, &mut distances)?;
-                let speaking = spoken.of_part(number);
-                let eligible = hits::Eligible::of(part, &self.wanted);
-                nearer.clear();
-                let farthest = hamming::nearer(&distances, near.bound(), &mut nearer);
-                for at in &nearer {
-                    let found = (distances.get(*at as usize), rows.owners().get(*at as usize));
-                    let (Some(distance), Some(row)) = found else { continue };
-                    if *distance >= near.bound() {
-                        continue;
-                    }
-                    if eligible.admits(*row) {
-                        near.push(*distance, (number, *row));
-                    } else if *distance < rest.bound() && part.holds(*row) {
-                        rest.push(*distance, (number, *row));
-                    }
-                }
-                let from_far = |distance: u32| (longest as u32).saturating_sub(distance);
-                if from_far(farthest) < far.bound() {
-                    farther.clear();
-                    hamming::farther(&distances, (longest as u32 + 1).saturating_sub(far.bound()), &mut farther);
-                    for (distance, row) in farther.iter().filter_map(|at| found_at(&distances, rows, *at)) {
-                        if from_far(distance) < far.bound() && part.holds(row) {
-                            far.push(from_far(distance), (number, row));
-                        }
-                    }
-                }
-                let Some(speaking) = speaking else { continue };
-                for (distance, row) in distances.iter().zip(rows.owners()) {
-                    let counts = *distance < spoken_for.bound() && eligible.admits(*row);
-                    if counts && speaking.counts(part, *row) > 0.0 {
-                        spoken_for.push(*distance, (number, *row));
-                    }
-                }
-            }
-            found.near.extend(near.places());
-            found.far.extend(far.places());
-            found.rest.extend(rest.places());
-            found.spoken_for.extend(spoken_for.places());
-        }
-        if directions.is_empty() {
-            found.spoken_for = self.latest_spoken_for(gathered, spoken);
-        }
-        Ok(found)
+    /// What the distances in each direction are worth.
+    fn lines(&self, gathered: &Gathered, directions: &[Direction], words: &ByWords, dense: f32) -> Result<Vec<Line>> {
+        let second = if self.asked.vectors.len() > 1 { self.asked.second_share } else { 0.0 };
+        let mut best = words.best.clone();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let best: Vec<Place> = best.into_iter().take(BEST_COMPARED).map(|(place, _)| place).collect();
+        let share = |slot: Slot| dense * if slot == 0 { 1.0 - second } else { second };
+        directions.iter().map(|direction| Line::of(gathered, direction, &best, share(direction.slot))).collect()
     }
-
-    /// Of a read by words alone, what the query's dates or names speak for: the last of it.
-    fn latest_spoken_for(&self, gathered: &Gathered, spoken: &hits::SpokenFor) -> Vec<Place> {
-        let mut largest = Largest::above(0.0, self.most(NEAREST) / 2);
-        for (number, part) in (0_u32..).zip(gathered.parts()) {
-            let Some(speaking) = spoken.of_part(number) else { continue };
-            let eligible = hits::Eligible::of(part, &self.wanted);
-            for row in part.rows.iter().copied().filter(|row| eligible.admits(*row)) {
-                let counts = speaking.counts(part, row);
-                if counts > 0.0 && counts >= largest.least() {
-                    largest.push(counts, (number, row));
-                }
-            }
-        }
-        largest.scored().into_iter().map(|(place, _)| place).collect()
-    }
-}
-
-/// The distance at a place of a scan, and the memory that it is of.
-fn found_at(distances: &[u32], rows: &Rows, at: u32) -> Option<(u32, u32)> {
-    Some((*distances.get(at as usize)?, *rows.owners().get(at as usize)?))
 }

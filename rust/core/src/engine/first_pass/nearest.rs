@@ -26,6 +26,10 @@ impl Nearest {
         self.bound
     }
 
+    pub fn longest(&self) -> u32 {
+        self.counts.len() as u32 - 1
+    }
+
     /// Takes a row whose distance is below the bound.
     pub fn push(&mut self, distance: u32, place: Place) {
         let Some(count) = self.counts.get_mut(distance as usize) else { return };
@@ -58,13 +62,13 @@ impl Nearest {
 
 /// Rows by score, the `most` largest; of the same score the later ones.
 #[derive(Debug)]
-pub(super) struct Largest {
+pub(super) struct Largest<T> {
     most: usize,
-    found: Vec<(f32, Place)>,
+    found: Vec<(f32, T)>,
     least: f32,
 }
 
-impl Largest {
+impl<T: Copy + Ord> Largest<T> {
     /// Of scores above `least`.
     pub fn above(least: f32, most: usize) -> Self {
         Self { most, found: Vec::new(), least }
@@ -75,8 +79,8 @@ impl Largest {
         self.least
     }
 
-    pub fn push(&mut self, score: f32, place: Place) {
-        self.found.push((score, place));
+    pub fn push(&mut self, score: f32, row: T) {
+        self.found.push((score, row));
         if self.found.len() >= self.most.saturating_mul(4).max(64) {
             self.cut();
         }
@@ -86,18 +90,18 @@ impl Largest {
         if self.found.len() <= self.most {
             return;
         }
-        let order = |a: &(f32, Place), b: &(f32, Place)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+        let order = |a: &(f32, T), b: &(f32, T)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
         let Some(kth) = self.most.checked_sub(1) else { return self.found.clear() };
         let (_, (least, _), _) = self.found.select_nth_unstable_by(kth, order);
         self.least = *least;
         self.found.truncate(self.most);
     }
 
-    /// Them with their scores, by rising place.
-    pub fn scored(mut self) -> Vec<(Place, f32)> {
+    /// Them with their scores, by rising row.
+    pub fn scored(mut self) -> Vec<(T, f32)> {
         self.cut();
-        let mut scored: Vec<(Place, f32)> = self.found.into_iter().map(|(score, place)| (place, score)).collect();
-        scored.sort_unstable_by_key(|(place, _)| *place);
+        let mut scored: Vec<(T, f32)> = self.found.into_iter().map(|(score, row)| (row, score)).collect();
+        scored.sort_unstable_by_key(|(row, _)| *row);
         scored
     }
 }
@@ -142,7 +146,7 @@ mod tests {
             let mut largest = Largest::above(0.0, most);
             for (row, score) in (0_u32..).zip(&scores) {
                 if f32::from(*score) > largest.least() {
-                    largest.push(f32::from(*score), (0, row));
+                    largest.push(f32::from(*score), (0_u32, row));
                 }
             }
             let mut expected: Vec<u8> = scores.iter().copied().filter(|score| *score > 0).collect();

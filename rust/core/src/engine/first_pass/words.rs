@@ -7,7 +7,9 @@ use super::nearest::{Largest, Place};
 use super::{BEST_BY_WORDS, BEST_OF_REST, FirstPass, SOON};
 use crate::lexical::Posting;
 use crate::lexical::bm25::{B, K1, idf};
+use crate::rank::signals::window::{AFTER, LEAST, NEXT};
 use crate::vector::hamming::prefetch;
+use crate::vector::wide::widely;
 
 /// The share of the query's idf that is not looked for.
 const IGNORED: f32 = 0.1;
@@ -27,11 +29,11 @@ struct Term {
     df: u32,
 }
 
-/// What BM25 says of rows.
+/// What BM25 says of rows: of each with its share of what stands beside it, as signal `window` has it.
 #[derive(Default)]
 pub(super) struct ByWords {
     pub best: Vec<(Place, f32)>,
-    /// Of the rows that were asked about, in their order.
+    /// Of each row of S, by index.
     pub scores: Vec<f32>,
     /// The largest of all.
     pub largest: f32,
@@ -94,39 +96,28 @@ impl<'g> Words<'g> {
         weights
     }
 
-    /// The best by BM25, and the scores of the rows asked about, which rise.
-    pub fn score(&self, pass: &FirstPass, gathered: &Gathered, avg_len: f32, asked: &[Place]) -> ByWords {
-        let memories = gathered.memories();
-        let weights = self.weights(memories);
+    /// `avg_len` is the mean number of terms of S.
+    pub fn score(&self, pass: &FirstPass, gathered: &Gathered, avg_len: f32) -> ByWords {
+        let weights = self.weights(gathered.memories());
         let mut best = Largest::above(0.0, pass.most(BEST_BY_WORDS));
-        let mut found = ByWords { scores: Vec::with_capacity(asked.len()), ..ByWords::default() };
         let mut others = Largest::above(0.0, BEST_OF_REST);
-        let (mut sums, mut asked) = (Vec::new(), asked);
-        let per_row = if avg_len > 0.0 { K1 * B / avg_len } else { 0.0 };
-        let per_row_without = if avg_len > 0.0 { K1 * (1.0 - B) } else { K1 };
+        let mut found = ByWords { scores: vec![0.0; gathered.len()], ..ByWords::default() };
+        let marks = gathered.marks();
+        let mut sums = Sums::by(avg_len);
         for (number, part) in (0_u32..).zip(gathered.parts()) {
-            let (own, rest) = asked.split_at(asked.partition_point(|(of, _)| *of == number));
-            asked = rest;
             let lists = self.of_part(number as usize);
             gathered.prefetch_postings(number as usize + SOON);
             self.of_part(number as usize + SOON).iter().for_each(|list| prefetch(list.as_ptr()));
             if lists.iter().zip(&weights).all(|(list, weight)| list.is_empty() || *weight <= 0.0) {
-                found.scores.extend(own.iter().map(|_| 0.0));
                 continue;
             }
-            let lens = part.segment.postings().lens();
-            sums.clear();
-            sums.resize(lens.len(), 0.0_f32);
-            for (list, weight) in lists.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0) {
-                for posting in *list {
-                    let (row, tf) = (posting.row as usize, posting.tf as f32);
-                    if let (Some(sum), Some(len)) = (sums.get_mut(row), lens.get(row)) {
-                        *sum += weight * tf / (tf + per_row_without + per_row * *len as f32);
-                    }
-                }
-            }
-            found.scores.extend(own.iter().map(|(_, row)| sums.get(*row as usize).copied().unwrap_or(0.0)));
-            take(&mut best, &mut others, &mut found.largest, &sums, number, part, &Eligible::of(part, &pass.wanted));
+            let own = part.base()..part.base() + part.rows.len();
+            let (Some(scores), Some(short)) = (found.scores.get_mut(own.clone()), marks.short.get(own)) else {
+                continue;
+            };
+            sums.score(part, lists, &weights, short, scores);
+            let eligible = Eligible::of(part, &pass.wanted);
+            take(&mut best, &mut others, &mut found.largest, scores, number, part, &eligible);
         }
         found.best = best.scored();
         found.rest = others.scored().into_iter().map(|(place, _)| place).collect();
@@ -134,33 +125,128 @@ impl<'g> Words<'g> {
     }
 }
 
+/// BM25 of the rows of a part.
+struct Sums {
+    per_term: f32,
+    without: f32,
+    /// By row of the segment.
+    all: Vec<f32>,
+    /// By index in the part, with [`BESIDE`] more at either end.
+    own: Vec<f32>,
+    short: Vec<f32>,
+}
+
+/// So many turns either side are in a turn's window.
+const BESIDE: usize = 2;
+
+impl Sums {
+    fn by(avg_len: f32) -> Self {
+        let per_term = if avg_len > 0.0 { K1 * B / avg_len } else { 0.0 };
+        let without = if avg_len > 0.0 { K1 * (1.0 - B) } else { K1 };
+        Self { per_term, without, all: Vec::new(), own: Vec::new(), short: Vec::new() }
+    }
+
+    /// What is said in the window of each row of a part, near enough: rows stand in the order of their turns, mostly.
+    fn score(&mut self, part: &Part, lists: &[&[Posting]], weights: &[f32], short: &[u8], out: &mut [f32]) {
+        let lens = part.segment.postings().lens();
+        if self.all.len() < lens.len() {
+            self.all.resize(lens.len(), 0.0);
+        }
+        let weighted = || lists.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        let mut postings = 0;
+        for (list, weight) in weighted() {
+            postings += list.len();
+            for posting in *list {
+                let (row, tf) = (posting.row as usize, posting.tf as f32);
+                if let (Some(sum), Some(len)) = (self.all.get_mut(row), lens.get(row)) {
+                    *sum += weight * tf / (tf + self.without + self.per_term * *len as f32);
+                }
+            }
+        }
+        if part.is_whole() && postings * SPARSE < out.len() {
+            for posting in weighted().flat_map(|(list, _)| *list) {
+                let said = self.all.get_mut(posting.row as usize).map(std::mem::take).unwrap_or_default();
+                if said > 0.0 {
+                    lend(said, posting.row as usize, short, out);
+                }
+            }
+            return;
+        }
+        self.own.clear();
+        self.own.resize(BESIDE, 0.0);
+        let of = |row: &u32| self.all.get(*row as usize).copied().unwrap_or_default();
+        if part.is_whole() {
+            self.own.extend_from_slice(self.all.get(..out.len()).unwrap_or_default());
+        } else {
+            self.own.extend(part.rows.iter().map(of));
+        }
+        self.own.resize(out.len() + 2 * BESIDE, 0.0);
+        self.all.get_mut(..lens.len()).unwrap_or_default().fill(0.0);
+        widely(|| self.with_neighbours(short, out));
+    }
+
+    #[inline]
+    fn with_neighbours(&mut self, short: &[u8], out: &mut [f32]) {
+        self.short.clear();
+        self.short.resize(BESIDE, 0.0);
+        self.short.extend(short.iter().map(|short| f32::from(*short) * (1.0 / 255.0)));
+        self.short.resize(self.short.len() + BESIDE, 0.0);
+        let len = out.len();
+        let of = |from: usize| (self.own.get(from..from + len), self.short.get(from..from + len));
+        let (Some(own), Some(own_short)) = of(BESIDE) else { return };
+        out.copy_from_slice(own);
+        for (from, most) in [(0, AFTER), (1, NEXT), (3, NEXT), (4, AFTER)] {
+            let (Some(other), Some(other_short)) = of(from) else { return };
+            for (((out, a), b), other) in out.iter_mut().zip(own_short).zip(other_short).zip(other) {
+                let share = most * a * b;
+                *out += if share >= LEAST { share * other } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// A part is gone through row by row where it has less than so many rows for each occurrence.
+const SPARSE: usize = 8;
+
+/// Adds what a row says to its own window and to those beside it.
+fn lend(said: f32, row: usize, short: &[u8], out: &mut [f32]) {
+    let of = |row: usize| short.get(row).map_or(0.0, |short| f32::from(*short) * (1.0 / 255.0));
+    let own = of(row);
+    let before = [(row.wrapping_sub(2), AFTER), (row.wrapping_sub(1), NEXT)];
+    for (other, most) in before.into_iter().chain([(row + 1, NEXT), (row + 2, AFTER)]) {
+        let share = most * own * of(other);
+        if share >= LEAST {
+            out.get_mut(other).into_iter().for_each(|out| *out += share * said);
+        }
+    }
+    out.get_mut(row).into_iter().for_each(|out| *out += said);
+}
+
 /// Rows of a part that are looked at together.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 fn take(
-    best: &mut Largest,
-    rest: &mut Largest,
+    best: &mut Largest<Place>,
+    rest: &mut Largest<Place>,
     largest: &mut f32,
-    sums: &[f32],
+    scores: &[f32],
     number: u32,
     part: &Part,
     eligible: &Eligible,
 ) {
-    for (block, first) in sums.chunks(BLOCK).zip((0_u32..).step_by(BLOCK)) {
-        let most = block.iter().fold(0.0_f32, |most, sum| if *sum > most { *sum } else { most });
+    for (block, rows) in scores.chunks(BLOCK).zip(part.rows.chunks(BLOCK)) {
+        let most = block.iter().fold(0.0_f32, |most, score| if *score > most { *score } else { most });
         // What is not among the best is of use only where it is not wanted.
         let least = if eligible.admits_all() { best.least() } else { best.least().min(rest.least()) };
-        if most <= least && most <= *largest {
+        *largest = largest.max(most);
+        if most <= least {
             continue;
         }
-        for (row, sum) in (first..).zip(block) {
-            if *sum > *largest && part.holds(row) {
-                *largest = *sum;
-            }
-            if *sum > best.least() && eligible.admits(row) {
-                best.push(*sum, (number, row));
-            } else if *sum > rest.least() && !eligible.admits(row) && part.holds(row) {
-                rest.push(*sum, (number, row));
+        for (row, score) in rows.iter().zip(block) {
+            if *score > best.least() && eligible.admits(*row) {
+                best.push(*score, (number, *row));
+            } else if *score > rest.least() && !eligible.admits(*row) {
+                rest.push(*score, (number, *row));
             }
         }
     }

@@ -3,11 +3,11 @@ use super::{Signal, Stage};
 use crate::rank::language::asks::Asks;
 use crate::rank::scene::Scene;
 
-const TIME: f32 = 0.15;
-const NAME: f32 = 0.2;
-const ONLY_ASKS: f32 = -0.1;
+pub const TIME: f32 = 0.15;
+pub const NAME: f32 = 0.2;
+pub const ONLY_ASKS: f32 = -0.1;
 /// The most tokens of a memory that is held to be only a question.
-const SHORT: u32 = 40;
+pub const SHORT: u32 = 40;
 
 #[derive(Debug)]
 pub struct Cues;

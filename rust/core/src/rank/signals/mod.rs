@@ -1,10 +1,10 @@
 //! The signals: each a pure function of the scene in a file of its own. A new signal is one file and one line here.
-mod cues;
+pub mod cues;
 pub mod date;
 pub mod dense;
 mod lexical;
 mod named;
-mod neighbours;
+pub mod neighbours;
 mod role;
 mod sitting;
 mod sitting_words;

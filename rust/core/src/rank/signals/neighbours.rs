@@ -5,10 +5,10 @@ use super::{Signal, Stage};
 use crate::model::Kind;
 use crate::rank::scene::Scene;
 
-const NEXT: f32 = 0.25;
-const AFTER: f32 = 0.1;
-const QUESTION: f32 = 0.25;
-const ITSELF: f32 = 0.55;
+pub const NEXT: f32 = 0.25;
+pub const AFTER: f32 = 0.1;
+pub const QUESTION: f32 = 0.25;
+pub const ITSELF: f32 = 0.55;
 /// A longer text says more itself and owes its neighbours less.
 const LENGTH: f32 = 80.0;
 

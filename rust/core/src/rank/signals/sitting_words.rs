@@ -45,12 +45,19 @@ fn sitting_scores(scene: &Scene) -> Vec<f32> {
     }
     let own_len = lengths.iter().sum::<f32>() / sittings.max(1) as f32;
     let (all, avg_len) = scene.spread.map_or((sittings, own_len), |spread| (spread.sittings, spread.sitting_len));
+    if let Some(spread) = scene.spread.filter(|spread| spread.lens.len() == sittings) {
+        lengths = spread.lens.iter().map(|len| *len as f32).collect();
+    }
     let (mut scores, mut tf) = (vec![0.0_f32; sittings], vec![0.0_f32; sittings]);
     for (at, (term, postings)) in scene.matches.iter().enumerate() {
-        for posting in postings {
-            let sitting = scene.thread.sitting().get(posting.row as usize);
-            if let Some(tf) = sitting.and_then(|sitting| tf.get_mut(*sitting as usize)) {
-                *tf += posting.tf as f32;
+        if let Some(said) = scene.spread.and_then(|spread| spread.said.get(at)) {
+            tf.iter_mut().zip(said).for_each(|(tf, said)| *tf = *said as f32);
+        } else {
+            for posting in postings {
+                let sitting = scene.thread.sitting().get(posting.row as usize);
+                if let Some(tf) = sitting.and_then(|sitting| tf.get_mut(*sitting as usize)) {
+                    *tf += posting.tf as f32;
+                }
             }
         }
         let known = scene.spread.and_then(|spread| spread.sittings_with.get(at));

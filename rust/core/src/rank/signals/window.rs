@@ -12,10 +12,10 @@ use crate::rank::mode::Mode;
 use crate::rank::scene::Scene;
 use crate::rank::thread::Thread;
 
-const NEXT: f32 = 0.5;
-const AFTER: f32 = 0.25;
-const LENGTH: f32 = 40.0;
-const LEAST: f32 = 0.1;
+pub const NEXT: f32 = 0.5;
+pub const AFTER: f32 = 0.25;
+pub const LENGTH: f32 = 40.0;
+pub const LEAST: f32 = 0.1;
 
 #[derive(Debug)]
 pub struct Window;
