@@ -79,7 +79,7 @@ fn median(times: &mut [f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// How many of the exact ranking's best the other one has; one of the same score is as good.
+/// How many of the exact ranking's best the other one has.
 fn shared(exact: &Ranked, other: &Ranked) -> usize {
     let has = |id: &str| other.memories.iter().take(FOUND).any(|memory| memory.id == id);
     exact.memories.iter().take(FOUND).filter(|memory| has(&memory.id)).count()

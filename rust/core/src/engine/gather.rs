@@ -1,11 +1,11 @@
 //! The scope S of a read: the admitted rows of every partition reached, in insertion order, with the columns that ranking needs.
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::admit::{Admission, Reached};
 use super::admitted::{Admitted, Kinds, Totals};
+use super::among::Among;
 use super::columns::{Conversation, Fixed, Related};
 use super::marks::Marks;
 use crate::error::Result;
@@ -87,54 +87,12 @@ impl Part {
     /// What of a list of rows, which rise, is in S, by index there.
     fn held<'p>(&'p self, list: &'p [Posting]) -> impl Iterator<Item = Posting> + 'p {
         let whole = self.is_whole();
-        let among = Among { rows: if whole { &[] } else { &self.rows }, list, at: 0 };
+        let among = Among::of(if whole { &[] } else { &self.rows }, list);
         let all = if whole { list } else { &[] };
         let base = self.base as u32;
         let all = all.iter().copied();
         all.chain(among).map(move |posting| Posting { row: base + posting.row, ..posting })
     }
-}
-
-/// Those of a list that are among rows, by their place there. Both rise.
-struct Among<'p> {
-    rows: &'p [u32],
-    list: &'p [Posting],
-    /// Place of the first of `rows`.
-    at: u32,
-}
-
-impl Iterator for Among<'_> {
-    type Item = Posting;
-
-    fn next(&mut self) -> Option<Posting> {
-        loop {
-            let (row, posting) = (*self.rows.first()?, *self.list.first()?);
-            match posting.row.cmp(&row) {
-                Ordering::Less => self.list = self.list.get(behind(self.list, |posting| posting.row < row)..)?,
-                Ordering::Greater => {
-                    let skipped = behind(self.rows, |row| *row < posting.row);
-                    self.rows = self.rows.get(skipped..)?;
-                    self.at += skipped as u32;
-                }
-                Ordering::Equal => {
-                    self.rows = self.rows.get(1..)?;
-                    self.list = self.list.get(1..)?;
-                    self.at += 1;
-                    return Some(Posting { row: self.at - 1, ..posting });
-                }
-            }
-        }
-    }
-}
-
-/// How many of the first are before: looked for in steps that double, since it is few where much of the one is in the other.
-fn behind<T>(all: &[T], before: impl Fn(&T) -> bool) -> usize {
-    let mut step = 1;
-    while all.get(step).is_some_and(&before) {
-        step *= 2;
-    }
-    let from = step / 2;
-    from + all.get(from..all.len().min(step)).unwrap_or_default().partition_point(before)
 }
 
 #[derive(Default)]

@@ -5,6 +5,7 @@
 mod admit;
 mod admitted;
 mod ahead;
+mod among;
 mod calibrate;
 mod candidates;
 mod columns;

@@ -35,10 +35,10 @@ use words::{ByWords, Words};
 pub const RANKED_WHOLE: usize = 50_000;
 
 /// How many rows are compared by their int8 vectors since an estimate is in favour of them; eight times the pool where that is more.
-const PROMISING: usize = 4_000;
+const PROMISING: usize = 2_000;
 /// How many of the nearest by signs alone, and of the best by words alone.
-const NEAREST: usize = 1_000;
-const BEST_BY_WORDS: usize = 1_000;
+const NEAREST: usize = 300;
+const BEST_BY_WORDS: usize = 300;
 /// So many of the latter tell how near the nearest are.
 const BEST_COMPARED: usize = 64;
 /// The rows with the largest distance of all, among which that of the least cosine is looked for.

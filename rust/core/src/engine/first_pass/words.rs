@@ -182,10 +182,9 @@ impl Sums {
         }
         self.own.resize(out.len() + 2 * BESIDE, 0.0);
         self.all.get_mut(..lens.len()).unwrap_or_default().fill(0.0);
-        widely(|| self.with_neighbours(short, out));
+        self.with_neighbours(short, out);
     }
 
-    #[inline]
     fn with_neighbours(&mut self, short: &[u8], out: &mut [f32]) {
         self.short.clear();
         self.short.resize(BESIDE, 0.0);
@@ -197,10 +196,12 @@ impl Sums {
         out.copy_from_slice(own);
         for (from, most) in [(0, AFTER), (1, NEXT), (3, NEXT), (4, AFTER)] {
             let (Some(other), Some(other_short)) = of(from) else { return };
-            for (((out, a), b), other) in out.iter_mut().zip(own_short).zip(other_short).zip(other) {
-                let share = most * a * b;
-                *out += if share >= LEAST { share * other } else { 0.0 };
-            }
+            widely(|| {
+                for (((out, a), b), other) in out.iter_mut().zip(own_short).zip(other_short).zip(other) {
+                    let share = most * a * b;
+                    *out += if share >= LEAST { share * other } else { 0.0 };
+                }
+            });
         }
     }
 }
