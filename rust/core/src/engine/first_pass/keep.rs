@@ -253,7 +253,9 @@ impl Numbering {
                     let sitting = row.and_then(|row| conversation.thread().sitting().get(row));
                     let seat = sitting.and_then(|sitting| self.seats.get(*sitting as usize));
                     let said = seat.and_then(|seat| said.get_mut(*seat as usize));
-                    said.into_iter().for_each(|said| *said += posting.tf);
+                    if let Some(said) = said {
+                        *said += posting.tf;
+                    }
                 }
             }
         }

@@ -64,7 +64,7 @@ impl Scan<'_> {
                 let Some(rows) = part.segment.rows(direction.slot) else { continue };
                 rows.distances_into(&direction.signs, &mut buffers.distances)?;
                 by.take(number, part, rows, &eligible, &mut buffers);
-                buffers.add(part, rows, line);
+                buffers.add(part, rows, *line);
             }
             self.judge(number, part, &eligible, marks, &mut buffers, &mut promising);
         }
@@ -171,7 +171,7 @@ impl ByDirection {
 
 impl Buffers {
     /// Adds what the distances say.
-    fn add(&mut self, part: &Part, rows: &Rows, line: &Line) {
+    fn add(&mut self, part: &Part, rows: &Rows, line: Line) {
         let base = self.base.get_mut(super::estimate::BESIDE..).unwrap_or_default();
         if part.is_whole() && rows.is_one_each() {
             widely(|| base.iter_mut().zip(&self.distances).for_each(|(base, distance)| *base += line.at(*distance)));
