@@ -108,6 +108,17 @@ fn numbers(found: &Metadata) -> FileNumbers {
     (found.dev(), found.ino())
 }
 
+/// How many folder entries lead to it; 1 where the system does not say.
+#[cfg(unix)]
+pub(super) fn names(found: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
+}
+
+#[cfg(not(unix))]
+pub(super) fn names(_found: &Metadata) -> u64 {
+    1
+}
+
 #[cfg(not(unix))]
 fn numbers(_found: &Metadata) -> FileNumbers {
     (0, 0)

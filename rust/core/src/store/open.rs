@@ -7,7 +7,7 @@ use rusqlite::MAIN_DB;
 use super::OpenOptions;
 use super::errno::errno;
 use super::fault::{self, At};
-use super::identity::FileId;
+use super::identity::{FileId, names};
 use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, Reads};
@@ -24,6 +24,9 @@ const SMALLEST_PAGE: u64 = 512;
 
 /// Links to links are followed so far, as Linux does. A ring of them is the operating system's error.
 const MOST_LINKS: usize = 40;
+
+const SEVERAL_NAMES: &str = "the file has other names (hard links). SQLite keeps a log beside each name that it is opened by, so what is \
+     written by one would be lost by the other: remove the other names, or open a copy";
 
 pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Shared> {
     let path = match &options.path {
@@ -96,6 +99,7 @@ fn refuse_impossible(path: &Path) -> Result<()> {
         Ok(found) if (1..SMALLEST_PAGE).contains(&found.len()) => {
             Err(Error::corrupt(path, format!("not a retentive collection, or one cut off after {} bytes", found.len())))
         }
+        Ok(found) if found.is_file() && names(&found) > 1 => Err(fault::store(path, SEVERAL_NAMES)),
         Ok(found) if found.is_file() && found.len() == 0 => refuse_cut_off(path),
         _ => Ok(()),
     }
