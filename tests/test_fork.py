@@ -379,7 +379,7 @@ tell(ended_well(fork_within()))
 
 
 def test_other_threads_go_on_while_a_fork_waits_for_a_long_call(run):
-    """Native code waits right before the fork, when nobody else can have the interpreter; a longer wait comes earlier."""
+    """Right before the fork nobody else can have the interpreter, so that a longer wait comes earlier."""
     told = run(
         FORKS
         + """
