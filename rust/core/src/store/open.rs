@@ -1,4 +1,5 @@
 //! Opening a collection: made, found, read-only or in memory.
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,6 +102,7 @@ fn refuse_impossible(path: &Path) -> Result<()> {
         }
         Ok(found) if found.is_file() && names(&found) > 1 => Err(fault::store(path, SEVERAL_NAMES)),
         Ok(found) if found.is_file() && found.len() == 0 => refuse_cut_off(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => refuse_moved_away(path),
         _ => Ok(()),
     }
 }
@@ -117,6 +119,20 @@ fn refuse_cut_off(path: &Path) -> Result<()> {
     }
     let message = format!(
         "the file is empty, but its log {} has {log} bytes: it was cut off. Restore a backup; to begin anew, delete both",
+        wal_path(path).display()
+    );
+    Err(Error::corrupt(path, message))
+}
+
+/// SQLite would throw a log away that has no file beside it, and begin a new collection.
+fn refuse_moved_away(path: &Path) -> Result<()> {
+    let log = wal_bytes(path);
+    if log == 0 || path.exists() {
+        return Ok(());
+    }
+    let message = format!(
+        "there is no such file, but its log {} has {log} bytes: the file was moved or deleted, and what the log has may be missing \
+         from it. Put the file back beside its log, or restore a backup; to begin anew, delete the log",
         wal_path(path).display()
     );
     Err(Error::corrupt(path, message))
