@@ -226,11 +226,11 @@ impl Conversation {
             conversation.read_words(part);
             conversation.read_speakers(part, &mut speakers);
         }
-        conversation.thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us);
+        let citations = gathered.citations();
+        let thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us).with_facts(&citations);
         let mean = gathered.chosen().map(|chosen| chosen.spread.window_len);
-        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len, mean);
-        conversation.citations = gathered.citations();
-        conversation
+        let shares = Shares::of(&thread, &citations, &fixed.tokens, &fixed.doc_len, mean);
+        Self { thread, shares, citations, ..conversation }
     }
 
     fn read_words(&mut self, part: &Part) {
