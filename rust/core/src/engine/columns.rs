@@ -219,6 +219,13 @@ impl Conversation {
         &self.citations
     }
 
+    /// The turns that a fact came from.
+    pub fn cited_by(&self, fact: u32) -> impl Iterator<Item = u32> {
+        let first = self.citations.partition_point(|(other, _)| *other < fact);
+        let own = self.citations.iter().skip(first).take_while(move |(other, _)| *other == fact);
+        own.map(|(_, turn)| *turn)
+    }
+
     pub fn of(gathered: &Gathered, fixed: &Fixed, gap_us: i64) -> Self {
         let mut conversation = Self::default();
         let mut speakers = HashMap::new();
