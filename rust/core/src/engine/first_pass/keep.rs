@@ -41,7 +41,10 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &W
         let of = partitions.entry(first).or_insert_with(|| OfPartition::of(gathered, part, pass.sitting_gap_us));
         let Some(index) = of.own.parts().get(part - first).and_then(|part| part.index_of_row(row)) else { continue };
         let before = of.kept.any.len();
-        of.kept.add(of.conversation.thread(), index, if len < MOST { reach } else { reach.min(BESIDE) });
+        let reach = if len < MOST { reach } else { reach.min(BESIDE) };
+        for row in std::iter::once(index).chain(of.conversation.cited_by(index)) {
+            of.kept.add(of.conversation.thread(), row, reach);
+        }
         len += of.kept.any.len() - before;
     }
     let mut rows = Rows { spread: spread(&partitions, words, totals), ..Rows::default() };
@@ -143,7 +146,7 @@ impl Kept {
         }
     }
 
-    /// A fact has from the turns it came from what they have, so these are kept with it, and it with them.
+    /// A fact stands beside the turns that it came from, so these are kept with it and what they have around them, and it with them.
     fn add_cited(&mut self, conversation: &Conversation) {
         let linked = conversation.citations().iter();
         let half: Vec<u32> = linked
@@ -151,7 +154,7 @@ impl Kept {
             .map(|(fact, turn)| if self.holds(*fact) { *turn } else { *fact })
             .collect();
         for index in half {
-            self.keep(index);
+            self.add(conversation.thread(), index, BESIDE);
         }
     }
 
