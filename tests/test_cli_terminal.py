@@ -161,3 +161,14 @@ def test_a_terminal_gets_a_bar_while_many_are_remembered(terminal, tmp_path):
     assert loading.end() == 0
     assert "remembering" in loading.text
     assert "600/600" in loading.text
+
+
+@pytest.mark.parametrize("size", ["0", "000", "\u00b2", "-4", "1" * 30])
+def test_a_size_that_is_none_is_not_known(cli, size):
+    """Some programs set COLUMNS=0 for those that they start."""
+    environment = {"COLUMNS": size, "LINES": size}
+    assert cli("remember", "peanuts", "-s", "a", env=environment).stdout != ""
+    found = cli("recall", "peanuts", "-s", "a", env=environment)
+    assert found.exit_code == 0
+    assert found.stdout.startswith("1. peanuts\n")
+    assert "no memory with id" in cli("history", "nope", env=environment).stderr

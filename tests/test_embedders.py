@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import retentive.embedders
 from retentive import Collection
@@ -103,6 +105,12 @@ class TestEveryEmbedder:
             np.testing.assert_array_equal(vectors, np.stack([expected] * 10))
 
 
+RUN_PARTS = [
+    *("\U0001f469\u200d", "a\u0301", "word", "Peanut", "-", "/", "漢字", "。", "—", "'", "%20", "\u0301", "x" * 150),
+    *("ÀÉ", "\u200b", "0123456789", "ß", "ไทย", "=" * 3, "SGVsbG8"),
+]
+
+
 class TestStaticEmbedder:
     def test_shipped_vectors_match_their_checksum(self) -> None:
         about = json.loads((MODEL / "model.json").read_text(encoding="utf-8"))
@@ -149,6 +157,20 @@ class TestStaticEmbedder:
         pieces = [text[start:end] for start, end in spans]
         assert pieces[:6] == ["naïve", "café", ",", "我", "喜", "欢"]
         assert "".join(pieces[6:]) == "unbelievableness"
+
+    @given(
+        parts=st.lists(st.sampled_from(RUN_PARTS), min_size=1, max_size=6),
+        length=st.integers(1_000, 9_000),
+        random=st.randoms(use_true_random=False),
+    )
+    @settings(max_examples=60)
+    def test_a_run_in_pieces_has_the_tokens_that_it_has_at_once(self, parts, length, random) -> None:
+        from retentive.embedders import _static
+        from retentive.embedders._tokens import encoded
+
+        run = "".join(random.choices(parts, k=length // 2))[:length]
+        tokenizer = _static._SHARED.get()._tokenizer
+        assert list(_static._Runs(tokenizer)[run]) == encoded(tokenizer, run).ids
 
     def test_many_different_words_do_not_grow_memory_without_bound(self) -> None:
         from retentive.embedders import _static

@@ -1,6 +1,7 @@
 """The evaluation command: files and options that cannot be used are said in a line, and cost nothing."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def test_result_never_replaces_the_data(option, locomo_file, capsys):
     assert main(["locomo", "--data", str(locomo_file), option, str(again), "--budget", "50", "100"]) == 2
     assert "is what --data names" in capsys.readouterr().err
     assert locomo_file.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["\x1b[31m", "\ud800", "x" * 3_000])
+def test_data_that_cannot_be_stored_is_a_line(name, locomo_file, capsys):
+    locomo_file.write_text(locomo_file.read_text(encoding="utf-8").replace('"Ann"', json.dumps(name)), encoding="utf-8")
+    assert main(["locomo", "--data", str(locomo_file), "--embedder", "hash:8"]) == 2
+    assert re.search("items.0.: name .*(expected|valid Unicode)", capsys.readouterr().err)
 
 
 def test_two_results_in_one_file_are_refused(locomo_file, tmp_path, capsys):

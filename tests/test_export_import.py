@@ -412,6 +412,28 @@ def test_an_open_file_gets_the_export_when_it_is_whole(db, tmp_path, monkeypatch
         db.export(io.StringIO())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes there always wait")
+def test_an_open_file_that_does_not_take_all_is_said(db):
+    db.remember_many([{"text": "x" * 2_000, "session": "s"} for _ in range(100)])
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with (
+        os.fdopen(reading, "rb"),
+        os.fdopen(writing, "wb", buffering=0) as full,
+        pytest.raises(BlockingIOError, match="have to wait"),
+    ):
+        db.export(full)
+
+    class Odd:
+        def __init__(self, answer):
+            self.write = lambda piece: answer
+
+    for answer in (0, -1, 10**9, "all", 1.0):
+        with pytest.raises(InvalidInputError, match=r"path\.write\(\) answered .* expected how many"):
+            db.export(Odd(answer))
+    assert db.export(Odd(None)) == 100
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no links without rights")
 def test_a_ring_of_links_is_the_systems_error(db, tmp_path):
     (tmp_path / "ring").symlink_to("ring")

@@ -376,3 +376,45 @@ tell(ended_well(fork_within()))
 """
     )
     assert told == ["[True] True", "True"]
+
+
+def test_other_threads_go_on_while_a_fork_waits_for_a_long_call(run):
+    """Right before the fork nobody else can have the interpreter, so that a longer wait comes earlier."""
+    told = run(
+        FORKS
+        + """
+import threading, time
+
+db = opened()
+db.remember_many([{"text": f"number {n} of many words", "session": f"s{n % 9}"} for n in range(20_000)])
+ended, beats, waits = threading.Event(), [0], []
+
+
+def beat():
+    while not ended.is_set():
+        time.sleep(0.001)
+        beats[0] += 1
+
+
+def check():
+    while not ended.is_set():
+        db.verify()
+
+
+threads = [threading.Thread(target=work) for work in (beat, check)]
+for thread in threads:
+    thread.start()
+while len(waits) < 5:
+    began, before = time.monotonic(), beats[0]
+    child = forked(lambda: True)
+    if time.monotonic() - began > 0.05:
+        waits.append(beats[0] - before)
+    assert ended_well(child)
+    time.sleep(0.01)
+ended.set()
+for thread in threads:
+    thread.join()
+tell(min(sorted(waits)[1:]) > 5)
+"""
+    )
+    assert told == ["True"]

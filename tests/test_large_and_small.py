@@ -77,9 +77,9 @@ def test_last_turns_of_50_000_cost_what_those_of_500_do(tmp_path, embedder):
         def fastest(session):
             times = []
             for _ in range(30):
-                start = time.perf_counter()
+                start = time.thread_time()
                 db.turns(session, limit=6)
-                times.append(time.perf_counter() - start)
+                times.append(time.thread_time() - start)
             return min(times)
 
         assert [turn.turn for turn in db.turns("long", limit=2)] == [49_998, 49_999]

@@ -59,12 +59,12 @@ def talk(text):
 
 
 def seconds(call):
-    """The least of three."""
+    """The least of three, of processor time: others' work is not in it."""
 
     def once():
-        start = time.perf_counter()
+        start = time.thread_time()
         call()
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
     return min(once() for _ in range(3))
 
@@ -118,14 +118,14 @@ def test_an_interrupt_is_heard_between_two_long_texts(alarms):
     with talk("") as db:
         db.remember_many([{"text": f"The report {i}. " + "one more. " * 20_000, "session": "s"} for i in range(8)])
         options = OPTIONS | {"token_budget": 20_000}
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.thread_time()
         db.context(QUESTION, **options)
-        whole = time.perf_counter() - start
-        alarms(whole / 4, stop, once=True)
-        start = time.perf_counter()
+        end, whole = time.perf_counter(), time.thread_time() - busy
+        alarms((end - start) / 4, stop, once=True)
+        busy = time.thread_time()
         with pytest.raises(StopError):
             db.context(QUESTION, **options)
-        assert time.perf_counter() - start < whole
+        assert time.thread_time() - busy < whole
         assert db.recall("lunch", session="s").texts
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from retentive import Collection, CorruptError, HashEmbedder, InvalidInputError, importers
+from retentive import Collection, CorruptError, HashEmbedder, InvalidInputError, StoreError, importers
 from retentive.assistant import MemoryManager
 from retentive.repair import repair
 
@@ -158,6 +158,22 @@ def test_a_file_of_something_else_is_no_collection(folder):
         assert caught.value.path == str(folder / "c.db")
     with pytest.raises(CorruptError, match="not a retentive collection"):
         repair("c.db", "new.db")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX counts a file's names")
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_with_two_names_is_not_opened(folder, readonly):
+    """Each name would have a log of its own: what is written by one is not seen, and lost, by the other."""
+    with Collection("good", folder, embedder=HASH) as db:
+        os.link("good.db", "other.db")
+        for name in ("good", "other"):
+            with pytest.raises(StoreError, match=r"has other names.*remove the other names, or open a copy"):
+                Collection(name, folder, embedder=HASH, readonly=readonly)
+        before = db.count()
+        db.remember("the handle that was open goes on", session="s")
+    os.unlink("other.db")  # noqa: PTH108
+    with Collection("good", folder, embedder=HASH, readonly=readonly) as db:
+        assert db.count() == before + 1
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800", "", 3, b"bytes", None], ids=repr)

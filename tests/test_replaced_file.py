@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from retentive import Collection, StoreError
+from retentive import Collection, CorruptError, StoreError
 from retentive.embedders import HashEmbedder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not let go of open files")
@@ -171,6 +171,48 @@ def test_a_file_that_was_moved_aside_has_what_its_log_had(tmp_path, embedder, ne
         assert db.verify().ok
     with Collection("mine", path=tmp_path, embedder=embedder) as db:
         assert everything(db) == new_file[1]
+
+
+def test_a_file_that_was_moved_away_has_what_its_log_had(tmp_path, embedder):
+    """Also where nothing takes its place; the name is free again then."""
+    with Collection("mine", path=tmp_path, embedder=embedder) as db:
+        for n in range(5):
+            db.remember(f"mine {n}", session="s")
+        (tmp_path / "mine.db").rename(tmp_path / "aside.db")
+        with pytest.raises(CorruptError, match="moved or deleted"):
+            Collection("mine", path=tmp_path, embedder=embedder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aside.db"]
+    with Collection("aside", path=tmp_path, embedder=embedder) as db:
+        assert len(everything(db)) == 5
+        assert db.verify().ok
+    with Collection("mine", path=tmp_path, embedder=embedder) as db:
+        assert everything(db) == []
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_log_whose_file_is_not_there_is_not_thrown_away(tmp_path, start, readonly):
+    """The process was killed, and the file alone was moved."""
+    child = start("""
+db = opened()
+for n in range(5):
+    db.remember(f"mine {n}", session="s")
+tell("stored")
+wait()
+""")
+    assert child.stdout.readline() == "stored\n"
+    child.kill()
+    child.wait()
+    file, log = tmp_path / "test.db", tmp_path / "test.db-wal"
+    file.rename(tmp_path / "aside")
+    before = log.read_bytes()
+    for _ in range(2):
+        with pytest.raises(CorruptError, match=r"there is no such file, but its log .*Put the file back") as caught:
+            Collection("test", path=tmp_path, embedder=HashEmbedder(64), readonly=readonly)
+    assert caught.value.path == str(file)
+    assert log.read_bytes() == before
+    (tmp_path / "aside").rename(file)
+    with Collection("test", path=tmp_path, embedder=HashEmbedder(64), readonly=readonly) as db:
+        assert len(everything(db)) == 5
 
 
 def test_a_file_put_back_is_used_again(tmp_path, embedder):

@@ -66,7 +66,7 @@ impl Conversation {
         Self {
             query: Query::read("What did we say about the harbour last week?", 0, None),
             cosine: numbers.vector(rows),
-            shares: Shares::of(&thread, &tokens, &doc_len, None),
+            shares: Shares::of(&thread, &[], &tokens, &doc_len, None),
             sum: numbers.vector(rows),
             matches,
             session,
@@ -143,7 +143,7 @@ fn signals(criterion: &mut Criterion) {
         group.bench_function("thread and shares, once for each change", |bench| {
             bench.iter(|| {
                 let thread = Thread::new(&said.session, &said.turn, &said.ts, &said.kind, GAP);
-                Shares::of(&thread, &said.tokens, &said.doc_len, None)
+                Shares::of(&thread, &[], &said.tokens, &said.doc_len, None)
             });
         });
     }

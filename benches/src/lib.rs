@@ -113,7 +113,7 @@ pub fn processor() -> Duration {
     #[cfg(unix)]
     {
         let told = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::new(told.tv_sec.unsigned_abs(), told.tv_nsec as u32)
+        Duration::new(told.tv_sec.unsigned_abs(), u32::try_from(told.tv_nsec).unwrap_or_default())
     }
     #[cfg(not(unix))]
     Duration::ZERO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,9 +49,23 @@ def _export_into(engine: Engine, out: Any, with_vectors: bool, progress: Progres
     while piece := exported.read(_PIECE):
         rest = memoryview(piece)
         while rest:
-            count = out.write(rest)  # of a raw file, maybe not all
-            rest = rest[count if isinstance(count, int) else len(rest) :]
+            rest = rest[_taken(out, rest) :]
     return written
+
+
+def _taken(out: Any, rest: memoryview) -> int:
+    """Write, and return how many bytes the file took. A raw one may take less than all, or None if it had to wait."""
+    count = out.write(rest)
+    if count is None:
+        if isinstance(out, io.RawIOBase):
+            raise BlockingIOError(errno.EAGAIN, "the file would have to wait, and does not: pass one that does")
+        return len(rest)
+    if not isinstance(count, int) or not 0 < count <= len(rest):
+        raise InvalidInputError(
+            f"path.write() answered {_validate.shown(count)} for {len(rest)} bytes, expected how many it took, or None "
+            "for all of them"
+        )
+    return count
 
 
 def backup(engine: Engine, name: str, path: object) -> Path:

@@ -14,6 +14,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from retentive import _core
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -46,8 +48,13 @@ def held_back() -> Iterator[None]:
         _held_back.remove(thread)
 
 
-def wait_for_first_uses() -> None:
-    """Return when no other thread imports what this package imports when needed, or is in what holds forks back."""
+def wait_for_others() -> None:
+    """Return when no other thread imports what this package imports when needed, or is in what holds forks back.
+
+    Calls that are under way come first: native code waits for them too, right before the fork, but with the interpreter
+    held, so that nobody could do anything while a long one ends.
+    """
+    _core.settle()
     waited_for: set[str] = set()
     deadline = time.monotonic() + _MOST_S
     while True:
@@ -76,5 +83,5 @@ def _under_way() -> set[str]:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=wait_for_first_uses)
+    os.register_at_fork(before=wait_for_others)
     in_child(_forget_other_threads)

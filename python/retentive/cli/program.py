@@ -13,7 +13,7 @@ from retentive._core import __version__
 from retentive._errors import DimensionError, FingerprintError, InvalidInputError, RetentiveError
 from retentive._terminal import INTERRUPTED, PIPE_CLOSED, discard_output, prepare_streams
 from retentive.cli import chat, copies, erasure, lists, memories, questions, upkeep
-from retentive.cli.terminal import NOTHING, USAGE, fail, say
+from retentive.cli.terminal import NOTHING, USAGE, fail, forget_no_size, say
 from retentive.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Program(TyperGroup):
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
         """Run a command and exit; what it wrote is out by then."""
         prepare_streams()
+        forget_no_size()
         options["standalone_mode"] = False
         try:
             code = super().main(*arguments, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,6 +31,14 @@ def console(*, stderr: bool = False) -> Console:
     return _Console(
         file=sys.stderr if stderr else sys.stdout, markup=False, emoji=False, highlight=False, soft_wrap=True
     )
+
+
+def forget_no_size() -> None:
+    """Take a width or height that is no number above 0 out of the environment: rich would print nothing, or fail."""
+    for name in ("COLUMNS", "LINES"):
+        told = os.environ.get(name, "1")
+        if not told.isdecimal() or int(told) == 0:
+            del os.environ[name]
 
 
 def print_json(document: Mapping[str, object]) -> None:

@@ -33,7 +33,12 @@ _BLOCK = 16_384
 _REMEMBERED_RUNS = 32_768
 _REMEMBERED_LENGTH = 32
 
+# A longer run is given to the tokenizer in pieces: it keeps the interpreter for all of a call.
+_PIECE = 2_048
+
 _RUN = re.compile(r"\S+")
+# Each of these is a token of its own, so that a run may be cut before it.
+_ALONE = re.compile(r"[!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3003\u3008-\u3011\u4e00-\u9fff]")
 
 
 class StaticEmbedder:
@@ -135,12 +140,33 @@ class _Runs(dict[str, tuple[int, ...]]):
         self._tokenizer = tokenizer
 
     def __missing__(self, run: str) -> tuple[int, ...]:
+        if len(run) > _PIECE:
+            return self._in_pieces(run)
         ids = tuple(encoded(self._tokenizer, run).ids)
         if len(run) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED_RUNS:
                 self.clear()
             self[run] = ids
         return ids
+
+    def _in_pieces(self, run: str) -> tuple[int, ...]:
+        """Return the ids of a run of any length.
+
+        A word that is longer than a piece is one unknown token, in however many pieces it comes, and the rest of it is
+        left out: the tokenizer knows no word of more than 100 characters.
+        """
+        ids: list[int] = []
+        unknown = self._tokenizer.token_to_id(UNKNOWN)
+        start, goes_on = 0, False
+        while start < len(run):
+            end = start + _PIECE
+            alone = _ALONE.search(run[start + 1 : end][::-1]) if end < len(run) else None
+            end = end - 1 - alone.start() if alone else end
+            piece = encoded(self._tokenizer, run[start:end])
+            rest = sum(word == 0 for word in piece.word_ids) if goes_on and ids[-1:] == [unknown] else 0
+            ids += piece.ids[rest:]
+            start, goes_on = end, alone is None
+        return tuple(ids)
 
 
 class _Model:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retentive import _text_file
 from retentive._core import validate_signals
-from retentive._errors import ConfigurationError, InvalidInputError
+from retentive._errors import InvalidInputError, RetentiveError
 from retentive._files import outfile_of_text
 from retentive._terminal import INTERRUPTED, complain, run, shown
 from retentive.evaluate import locomo, longmemeval
@@ -57,7 +57,7 @@ def main_or_interrupted(arguments: Sequence[str] | None, *, prog: str) -> int:
     options = wanted.parse_args(arguments)
     try:
         return _run(options)
-    except (DataError, UsageError, ConfigurationError) as error:  # the last of a model that is loaded at first use
+    except (DataError, UsageError, RetentiveError) as error:  # the last of a model, or of data that cannot be stored
         complain(f"{wanted.prog}: {error}")
         return USAGE_ERROR
 

@@ -11,15 +11,20 @@
 //! * The gate itself is one atomic and short sleeps: nothing an operating system could hold or park across a fork.
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The top bit: closed. The rest: how many threads are inside.
+/// The top bit: closed. The one below: on which side those who enter now are counted. The rest: how many threads are inside, by side.
 static STATE: AtomicU64 = AtomicU64::new(0);
 const CLOSED: u64 = 1 << 63;
+const SIDE: u64 = 1 << 62;
+const BITS: u32 = 31;
+
+/// Set while a thread waits in [`settle`]: the sides change for one at a time.
+static SETTLING: AtomicBool = AtomicBool::new(false);
 
 /// How often this process was forked off another one, counted from the one that loaded this.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -29,6 +34,8 @@ static INSTALLED: OnceLock<bool> = OnceLock::new();
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// Where this thread is counted, if it is inside.
+    static COUNTED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// What must let go of operating system resources before a fork. Called while no other thread is inside the gate.
@@ -116,15 +123,49 @@ fn arrive() {
             state = STATE.load(Ordering::Relaxed);
             continue;
         }
-        match STATE.compare_exchange_weak(state, state + 1, Ordering::SeqCst, Ordering::Relaxed) {
-            Ok(_) => return,
+        let side = side_of(state);
+        match STATE.compare_exchange_weak(state, state + one_on(side), Ordering::SeqCst, Ordering::Relaxed) {
+            Ok(_) => return COUNTED.set(side),
             Err(now) => state = now,
         }
     }
 }
 
 fn leave() {
-    STATE.fetch_sub(1, Ordering::SeqCst);
+    STATE.fetch_sub(one_on(COUNTED.get()), Ordering::SeqCst);
+}
+
+/// Where those who enter are counted.
+fn side_of(state: u64) -> u32 {
+    u32::from(state & SIDE != 0)
+}
+
+fn one_on(side: u32) -> u64 {
+    1 << (BITS * side)
+}
+
+fn on_side(state: u64, side: u32) -> u64 {
+    (state >> (BITS * side)) & ((1 << BITS) - 1)
+}
+
+/// Waits until every other thread that is inside has been outside. Those that enter meanwhile are not waited for, and nobody is kept out.
+///
+/// For a thread that is about to fork and still can let others have what they expect of it, such as an interpreter: what the fork itself
+/// has to wait for then is what began last.
+pub fn settle() {
+    if inside() {
+        return;
+    }
+    let mut nap = Nap::default();
+    while SETTLING.swap(true, Ordering::SeqCst) {
+        nap.take();
+    }
+    let earlier = side_of(STATE.fetch_xor(SIDE, Ordering::SeqCst));
+    let mut nap = Nap::default();
+    while on_side(STATE.load(Ordering::SeqCst), earlier) > 0 {
+        nap.take();
+    }
+    SETTLING.store(false, Ordering::SeqCst);
 }
 
 /// Sleeps that grow from 20 microseconds to 1 millisecond.
@@ -139,9 +180,9 @@ impl Nap {
     }
 }
 
-/// One if the forking thread is itself inside (a fork out of a job): it cannot wait for itself.
+/// How the forking thread is counted if it is itself inside (a fork out of a job): it cannot wait for itself.
 fn own_share() -> u64 {
-    u64::from(inside())
+    if inside() { one_on(COUNTED.get()) } else { 0 }
 }
 
 fn close_gate() {
@@ -151,7 +192,7 @@ fn close_gate() {
         nap.take();
     }
     let mut nap = Nap::default();
-    while STATE.load(Ordering::SeqCst) & !CLOSED > own_share() {
+    while STATE.load(Ordering::SeqCst) & !(CLOSED | SIDE) != own_share() {
         nap.take();
     }
 }
@@ -171,6 +212,7 @@ extern "C" fn after_fork_in_parent() {
 extern "C" fn after_fork_in_child() {
     // Only the forking thread lives on.
     FORKS.fetch_add(1, Ordering::Relaxed);
+    SETTLING.store(false, Ordering::SeqCst);
     STATE.store(own_share(), Ordering::SeqCst);
 }
 
@@ -204,6 +246,37 @@ mod tests {
         assert!(inside());
         drop(outer);
         assert!(!inside());
+    }
+
+    #[test]
+    fn settling_waits_for_those_inside_and_not_for_those_that_come() {
+        let (began, settled) = (&AtomicBool::new(false), &AtomicBool::new(false));
+        let wait_for = |what: &AtomicBool| {
+            while !what.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let first = enter();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                began.store(true, Ordering::SeqCst);
+                settle();
+                settled.store(true, Ordering::SeqCst);
+            });
+            wait_for(began);
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!settled.load(Ordering::SeqCst));
+            scope.spawn(|| {
+                let later = enter();
+                wait_for(settled);
+                drop(later);
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!settled.load(Ordering::SeqCst));
+            drop(first);
+        });
+        assert!(settled.load(Ordering::SeqCst));
+        settle(); // on the other side
     }
 
     #[test]

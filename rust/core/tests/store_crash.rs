@@ -125,11 +125,21 @@ fn members_of_a_group_that_a_full_disk_rolls_back_are_told() {
 
 #[test]
 fn a_file_system_without_space_refuses_and_keeps_what_was_stored() {
+    on_a_small_file_system("size=1m", "child_fills_the_file_system");
+}
+
+#[test]
+fn a_file_system_that_takes_no_more_files_says_so_and_is_read() {
+    on_a_small_file_system("size=4m,nr_inodes=20", "child_fills_the_file_system_with_files");
+}
+
+/// A file system in a mount namespace of its own, gone with the child. Needs Linux and its permission.
+fn on_a_small_file_system(options: &str, test: &str) {
     let folder = Folder::new();
-    let inner = child("child_fills_the_file_system", &folder.file(), "");
-    // A file system of one megabyte in a mount namespace of its own, gone with the child. Needs Linux and its permission.
+    let inner = child(test, &folder.file(), "");
+    let mount = format!("mount -t tmpfs -o {options} none \"$0\" || exit 77; exec \"$@\"");
     let output = std::process::Command::new("unshare")
-        .args(["--mount", "sh", "-c", "mount -t tmpfs -o size=1m none \"$0\" || exit 77; exec \"$@\""])
+        .args(["--mount", "sh", "-c", &mount])
         .arg(folder.path())
         .arg(inner.get_program())
         .args(inner.get_args())
@@ -163,6 +173,32 @@ fn child_fills_the_file_system() {
     assert_eq!(turn_numbers(&store, "s"), (0..stored).collect::<Vec<_>>());
     drop(store);
     assert_eq!(turn_numbers(&open(&file), "s"), (0..stored).collect::<Vec<_>>());
+}
+
+#[test]
+#[ignore = "run by a test above in a process of its own"]
+fn child_fills_the_file_system_with_files() {
+    let (file, _) = given();
+    let store = open(&file);
+    store.write(&never, |tx| put_in(tx, "s", &turn("here", "hello"))).unwrap();
+    drop(store);
+    let folder = file.parent().unwrap();
+    let mut others = (0..).map(|number| folder.join(format!("other-{number}")));
+    let filled: Vec<_> = others.by_ref().take_while(|other| std::fs::File::create_new(other).is_ok()).collect();
+    assert!(filled.len() > 5);
+    let is_full = |error: Option<Error>| matches!(error, Some(Error::Full { .. }));
+    // SQLite has no place for the log: the file is read as one that cannot change.
+    let store = open(&file);
+    assert_eq!(turn_numbers(&store, "s"), [0]);
+    let refused = store.write(&never, |tx| put_in(tx, "s", &turn("more", "hello"))).err();
+    assert!(refused.is_some(), "there is no log to write");
+    assert!(is_full(Store::open(options(&folder.join("new.db")), &never).err()));
+    drop(store);
+    std::fs::remove_file(filled.first().unwrap()).unwrap();
+    std::fs::remove_file(filled.last().unwrap()).unwrap();
+    let store = open(&file);
+    assert!(is_full(store.compact(&never).err()));
+    assert_eq!(turn_numbers(&store, "s"), [0]);
 }
 
 /// Reads everything; an error is an answer, a wrong row is not.

@@ -1,8 +1,9 @@
-//! Letting other threads have the interpreter in the middle of long work, here and in `_give_way.py`.
+//! Letting other threads have the interpreter in the middle of long work, here and in `_give_way.py`, and before a fork.
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use retentive_core::gate;
 
 /// A thread that waits asks for the interpreter only after 5 ms, and native code does not hear it.
 const LONGEST_HELD: Duration = Duration::from_micros(100);
@@ -32,4 +33,10 @@ pub fn give_way(py: Python<'_>) -> PyResult<()> {
     }
     taken();
     Ok(())
+}
+
+/// Returns when every call that is under way in other threads has ended or waits outside; they have the interpreter meanwhile.
+#[pyfunction]
+pub fn settle(py: Python<'_>) {
+    py.detach(gate::settle);
 }

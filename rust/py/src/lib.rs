@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]
-    use crate::courtesy::give_way;
+    use crate::courtesy::{give_way, settle};
     #[pymodule_export]
     use crate::ids::Ulids;
     #[pymodule_export]

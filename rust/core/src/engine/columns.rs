@@ -231,6 +231,13 @@ impl Conversation {
         &self.citations
     }
 
+    /// The turns that a fact came from.
+    pub fn cited_by(&self, fact: u32) -> impl Iterator<Item = u32> {
+        let first = self.citations.partition_point(|(other, _)| *other < fact);
+        let own = self.citations.iter().skip(first).take_while(move |(other, _)| *other == fact);
+        own.map(|(_, turn)| *turn)
+    }
+
     pub fn of(gathered: &Gathered, fixed: &Fixed, gap_us: i64) -> Self {
         let mut conversation = Self::default();
         let mut speakers = HashMap::new();
@@ -238,17 +245,17 @@ impl Conversation {
             conversation.read_words(part);
             conversation.read_speakers(part, &mut speakers);
         }
-        conversation.thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us);
+        let citations = gathered.citations();
+        let thread = thread(gathered, &fixed.ts, &fixed.kind, gap_us).with_facts(&citations);
         let mean = gathered.chosen().map(|chosen| chosen.spread.window_len);
-        conversation.shares = Shares::of(&conversation.thread, &fixed.tokens, &fixed.doc_len, mean);
-        conversation.citations = gathered.citations();
-        conversation.sitting_len = vec![0; conversation.thread.sittings()];
-        for (sitting, len) in conversation.thread.sitting().iter().zip(&fixed.doc_len) {
+        conversation.shares = Shares::of(&thread, &citations, &fixed.tokens, &fixed.doc_len, mean);
+        conversation.sitting_len = vec![0; thread.sittings()];
+        for (sitting, len) in thread.sitting().iter().zip(&fixed.doc_len) {
             if let Some(sum) = conversation.sitting_len.get_mut(*sitting as usize) {
                 *sum += len;
             }
         }
-        conversation
+        Self { thread, citations, ..conversation }
     }
 
     fn read_words(&mut self, part: &Part) {

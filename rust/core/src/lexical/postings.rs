@@ -15,6 +15,8 @@ pub struct Posting {
 pub struct Postings {
     lists: HashMap<u64, List, BuildHasherDefault<TermIsHash>>,
     blocks: Blocks,
+    /// No list has room for one more.
+    is_packed: bool,
     lens: Vec<u32>,
     total_len: u64,
 }
@@ -23,7 +25,7 @@ pub struct Postings {
 #[derive(Debug, Clone, Copy)]
 enum List {
     One(Posting),
-    /// In a block of its own, with room for the next power of two.
+    /// In a block of its own, with room for the next power of two unless lists are packed.
     Many {
         start: u32,
         len: u32,
@@ -121,6 +123,10 @@ impl Postings {
     }
 
     fn add(&mut self, term: u64, posting: Posting) {
+        if self.is_packed {
+            self.lay_out(u32::next_power_of_two);
+            self.is_packed = false;
+        }
         let Some(list) = self.lists.get_mut(&term) else {
             self.lists.insert(term, List::One(posting));
             return;
@@ -139,10 +145,29 @@ impl Postings {
         }
     }
 
-    /// Gives back what was taken for rows to come.
+    /// Gives back what was taken for rows to come. The next row takes it again.
     pub fn shrink(&mut self) {
         self.lens.shrink_to_fit();
-        self.blocks.postings.shrink_to_fit();
+        self.lay_out(|len| len);
+        self.is_packed = true;
+    }
+
+    /// Copies every list that has a block to one with room for so many.
+    fn lay_out(&mut self, room: impl Fn(u32) -> u32) {
+        let rooms = self.lists.values().map(|list| match list {
+            List::One(_) => 0,
+            List::Many { len, .. } => room(*len) as usize,
+        });
+        let mut postings = Vec::with_capacity(rooms.sum());
+        for list in self.lists.values_mut() {
+            if let List::Many { start, len } = list {
+                let begins = postings.len();
+                postings.extend_from_slice(self.blocks.get(*start, *len));
+                postings.resize(begins + room(*len) as usize, Posting { row: 0, tf: 0 });
+                *start = begins as u32;
+            }
+        }
+        self.blocks = Blocks { postings, free: Vec::new() };
     }
 
     /// Rows ascending; empty for a term that no row has.

@@ -1,5 +1,5 @@
 //! Scopes for the tests of ranking, and the textbook twins that several of them share. Written from the formulas in f64.
-#![allow(clippy::indexing_slicing)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 use proptest::prelude::*;
 
 use super::language::Language;
@@ -87,7 +87,8 @@ impl Sample {
         let terms = prop::collection::vec(prop::collection::vec(0_u32..3, 40), 0..4);
         let weight = prop_oneof![3 => Just(0.0_f32), 1 => 0.01_f32..0.5];
         let near = prop::collection::vec(prop::collection::vec(weight, 40), 0..4);
-        (prop::collection::vec(row, 0..40), terms, near).prop_map(|(rows, tf, near)| Self {
+        let cited = prop::collection::btree_set((0_u32..40, 0_u32..40), 0..60);
+        let sample = (prop::collection::vec(row, 0..40), terms, near).prop_map(|(rows, tf, near)| Self {
             cosine: Some(rows.iter().map(|row| row.0).collect()),
             near: near.into_iter().map(|mut of| of.drain(..rows.len()).collect()).collect(),
             tf: tf.into_iter().map(|mut of| of.drain(..rows.len()).collect()).collect(),
@@ -103,6 +104,12 @@ impl Sample {
             names_proper: rows.iter().map(|row| row.7.3).collect(),
             speaker: rows.iter().map(|row| if row.7.4 == 2 { NO_SPEAKER } else { row.7.4 }).collect(),
             ..Self::default()
+        });
+        (sample, cited).prop_map(|(sample, cited)| {
+            let kind = |row: u32| sample.kind.get(row as usize).copied();
+            let links = |(fact, turn): &(u32, u32)| kind(*fact) == Some(Kind::Fact) && kind(*turn) == Some(Kind::Turn);
+            let citations = cited.into_iter().filter(links).collect();
+            Self { citations, ..sample }
         })
     }
 
@@ -158,13 +165,13 @@ impl Sample {
     }
 
     pub fn view(&self) -> View<'_> {
-        let thread = Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP);
+        let thread = Thread::new(&self.session, &self.turn, &self.ts, &self.kind, GAP).with_facts(&self.citations);
         View {
             sample: self,
             query: Query::read(&self.text, self.now, self.language),
             periods: self.periods.iter().map(|(row, periods)| (*row, periods.as_slice())).collect(),
             matches: self.matches(),
-            shares: Shares::of(&thread, &self.tokens, &self.doc_len, None),
+            shares: Shares::of(&thread, &self.citations, &self.tokens, &self.doc_len, None),
             thread,
         }
     }
@@ -198,6 +205,25 @@ impl Sample {
         }
         sittings.extend((0..self.len()).filter(|row| !threaded(row)).map(|row| vec![row]));
         sittings
+    }
+
+    /// The same, facts where the latest of their turns is; in no order.
+    pub fn textbook_seats(&self) -> Vec<Vec<usize>> {
+        let mut sittings = self.textbook_sittings();
+        for fact in 0..self.len() {
+            if let Some(latest) = self.textbook_cites(fact).into_iter().max() {
+                sittings.retain(|sitting| *sitting != [fact]);
+                let seat = sittings.iter_mut().find(|sitting| sitting.contains(&latest));
+                seat.unwrap().push(fact);
+            }
+        }
+        sittings
+    }
+
+    /// The turns that a fact cites.
+    pub fn textbook_cites(&self, fact: usize) -> Vec<usize> {
+        let own = self.citations.iter().filter(|(other, _)| *other as usize == fact);
+        own.map(|(_, turn)| *turn as usize).collect()
     }
 
     fn together(&self, a: usize, b: usize) -> bool {

@@ -71,7 +71,7 @@ pub struct Scene<'a> {
     /// Whether each speaker of S is named in the query.
     pub named: &'a [bool],
     pub thread: &'a Thread,
-    /// How much of each other's terms turns of the thread take.
+    /// How much of each other's terms turns of the thread take, and facts and the turns that they cite.
     pub shares: &'a Shares,
     /// Facts with the turns they came from, as pairs of rows, by rising fact.
     pub citations: &'a [(u32, u32)],

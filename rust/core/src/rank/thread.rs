@@ -49,6 +49,35 @@ impl Thread {
         self
     }
 
+    /// With each fact in the sitting of the latest turn that it cites, not in one of its own. `citations` are pairs of rows, fact and
+    /// turn, by rising fact.
+    #[must_use]
+    pub fn with_facts(mut self, citations: &[(u32, u32)]) -> Self {
+        if citations.is_empty() {
+            return self;
+        }
+        for of_fact in citations.chunk_by(|a, b| a.0 == b.0) {
+            let latest = of_fact.iter().max_by_key(|(_, turn)| *turn);
+            let seat = latest.and_then(|(fact, turn)| Some((*fact, *self.sitting.get(*turn as usize)?)));
+            if let Some((fact, seat)) = seat
+                && let Some(slot) = self.sitting.get_mut(fact as usize)
+            {
+                *slot = seat;
+            }
+        }
+        let mut known = vec![NONE; self.sittings];
+        self.sittings = 0;
+        for seat in &mut self.sitting {
+            let Some(number) = known.get_mut(*seat as usize) else { continue };
+            if *number == NONE {
+                *number = self.sittings as u32;
+                self.sittings += 1;
+            }
+            *seat = *number;
+        }
+        self
+    }
+
     fn without_neighbours(rows: usize) -> Self {
         Self { sitting: vec![0; rows], sittings: 0, previous: vec![NONE; rows], next: vec![NONE; rows] }
     }
@@ -155,6 +184,15 @@ mod tests {
         assert_eq!(neighbours(&thread, 5), [(None, None); 5]);
         assert_eq!(thread.sitting(), [0, 1, 2, 3, 4]);
         assert_eq!(thread.sittings(), 5);
+    }
+
+    #[test]
+    fn a_fact_sits_where_the_latest_of_its_turns_does() {
+        let kinds = [Fact, Turn, Turn, Turn, Fact, Fact];
+        let thread = Thread::new(&[0; 6], &[0, 1, 2, 3, 0, 0], &[0, 0, 50, 51, 0, 0], &kinds, 10);
+        assert_eq!(thread.sitting(), [2, 0, 1, 1, 3, 4]);
+        let thread = thread.with_facts(&[(0, 1), (0, 3), (4, 1)]);
+        assert_eq!((thread.sitting(), thread.sittings()), (&[0, 1, 0, 0, 1, 2][..], 3));
     }
 
     #[test]

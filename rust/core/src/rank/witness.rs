@@ -4,8 +4,8 @@
 //! The score of a part interpolated with that of the text it belongs to, as for passages and their documents (Callan, Passage-level
 //! evidence in document retrieval, SIGIR 1994).
 
-/// What of the difference to its best turn a fact loses (docs/adr/0098-a-fact-leans-on-its-turn.md).
-const SHARE: f32 = 0.3;
+/// What of the difference to its best turn a fact loses (docs/adr/0106-a-fact-stands-beside-its-turn.md).
+const SHARE: f32 = 0.2;
 
 /// Each fact that stands above all the turns it cites, with the best of them, the first of equals. `citations` are pairs of rows, fact
 /// and turn, by rising fact. The best, so that a fact which cites a whole sitting loses nothing to what else was said there.
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_fact_above_its_turn_loses_a_part_of_the_difference() {
-        assert_eq!(leaned(&[0.0, 1.0], &[(1, 0)]), [0.0, 0.7]);
+        assert_eq!(leaned(&[0.0, 1.0], &[(1, 0)]), [0.0, 0.8]);
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
             for row in 0..n {
                 let own = total[row as usize];
                 let turns = pairs.iter().filter(|(fact, _)| *fact == row).map(|(_, turn)| total[*turn as usize]);
-                let expected = turns.reduce(f32::max).filter(|best| *best < own).map_or(own, |best| own - 0.3 * (own - best));
+                let expected = turns.reduce(f32::max).filter(|best| *best < own).map_or(own, |best| own - 0.2 * (own - best));
                 prop_assert!((got[row as usize] - expected).abs() < 1e-6);
             }
         }

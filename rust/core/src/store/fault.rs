@@ -1,4 +1,5 @@
 //! The one place where SQLite's errors become ours.
+use std::io::ErrorKind;
 use std::path::Path;
 
 use rusqlite::ErrorCode;
@@ -207,11 +208,34 @@ fn cannot_open(path: &Path) -> Error {
     match path.metadata() {
         Ok(found) if found.is_dir() => io(path, libc::EISDIR),
         Ok(_) if may_write(folder) && may_write(path) && may_write_log(path) => {
+            if takes_no_file(folder) {
+                return no_file(path);
+            }
             store(path, "the file could not be opened, although its permissions allow it (SQLite code 14); try again")
         }
         Ok(_) => io(path, libc::EACCES),
+        Err(error) if error.kind() == ErrorKind::NotFound && takes_no_file(folder) => no_file(path),
         Err(error) => io(path, errno(&error, libc::ENOENT)),
     }
+}
+
+/// Whether there is no room for another file, be it that its file system has no entry left. SQLite does not tell that: it is tried.
+fn takes_no_file(folder: &Path) -> bool {
+    let tried = folder.join(format!(".retentive-{}", std::process::id()));
+    match std::fs::File::create_new(&tried) {
+        // A descriptor of a file that is new: no lock hangs on it.
+        Ok(_) => {
+            let _ = std::fs::remove_file(&tried);
+            false
+        }
+        Err(error) => errno::is_full(&error),
+    }
+}
+
+fn no_file(path: &Path) -> Error {
+    let message = "the disk has no room for another file (space, or entries for files: inodes), which SQLite keeps beside this one: \
+                   remove some files and try again; what was stored before is there";
+    Error::Full { path: path.to_path_buf(), message: message.into() }
 }
 
 /// A log that is not there can be made, if the folder can be written.

@@ -79,7 +79,17 @@ impl Standing {
     /// Another file has this one's place, and this one's log is beside it. Folder entries only: nothing is opened.
     pub(super) fn left_its_log(&self) -> bool {
         let is_replaced = self.path.metadata().is_ok_and(|found| FileId::new(&found, Access::Read) != self.file);
-        is_replaced && self.log.iter().any(|(path, id)| id.is_at(path))
+        is_replaced && self.has_log()
+    }
+
+    /// As above, or nothing has its place.
+    pub(super) fn is_away_from_its_log(&self) -> bool {
+        let is_missing = self.path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        self.left_its_log() || (is_missing && self.has_log())
+    }
+
+    fn has_log(&self) -> bool {
+        self.log.iter().any(|(path, id)| id.is_at(path))
     }
 
     pub(super) fn expect_own_log(&self) -> Result<()> {
@@ -106,6 +116,17 @@ pub(super) fn file_numbers(path: &Path) -> Option<FileNumbers> {
 fn numbers(found: &Metadata) -> FileNumbers {
     use std::os::unix::fs::MetadataExt;
     (found.dev(), found.ino())
+}
+
+/// How many folder entries lead to it; 1 where the system does not say.
+#[cfg(unix)]
+pub(super) fn names(found: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
+}
+
+#[cfg(not(unix))]
+pub(super) fn names(_found: &Metadata) -> u64 {
+    1
 }
 
 #[cfg(not(unix))]

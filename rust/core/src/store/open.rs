@@ -1,4 +1,5 @@
 //! Opening a collection: made, found, read-only or in memory.
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use rusqlite::MAIN_DB;
 use super::OpenOptions;
 use super::errno::errno;
 use super::fault::{self, At};
-use super::identity::FileId;
+use super::identity::{FileId, names};
 use super::open_files::OpenFile;
 use super::patience::{Interrupt, Patience};
 use super::reads::{Length, Reads};
@@ -24,6 +25,9 @@ const SMALLEST_PAGE: u64 = 512;
 
 /// Links to links are followed so far, as Linux does. A ring of them is the operating system's error.
 const MOST_LINKS: usize = 40;
+
+const SEVERAL_NAMES: &str = "the file has other names (hard links). SQLite keeps a log beside each name that it is opened by, so what is \
+     written by one would be lost by the other: remove the other names, or open a copy";
 
 pub(super) fn open(options: OpenOptions, interrupt: Interrupt<'_>) -> Result<Shared> {
     let path = match &options.path {
@@ -96,7 +100,9 @@ fn refuse_impossible(path: &Path) -> Result<()> {
         Ok(found) if (1..SMALLEST_PAGE).contains(&found.len()) => {
             Err(Error::corrupt(path, format!("not a retentive collection, or one cut off after {} bytes", found.len())))
         }
+        Ok(found) if found.is_file() && names(&found) > 1 => Err(fault::store(path, SEVERAL_NAMES)),
         Ok(found) if found.is_file() && found.len() == 0 => refuse_cut_off(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => refuse_moved_away(path),
         _ => Ok(()),
     }
 }
@@ -113,6 +119,20 @@ fn refuse_cut_off(path: &Path) -> Result<()> {
     }
     let message = format!(
         "the file is empty, but its log {} has {log} bytes: it was cut off. Restore a backup; to begin anew, delete both",
+        wal_path(path).display()
+    );
+    Err(Error::corrupt(path, message))
+}
+
+/// SQLite would throw a log away that has no file beside it, and begin a new collection.
+fn refuse_moved_away(path: &Path) -> Result<()> {
+    let log = wal_bytes(path);
+    if log == 0 || path.exists() {
+        return Ok(());
+    }
+    let message = format!(
+        "there is no such file, but its log {} has {log} bytes: the file was moved or deleted, and what the log has may be missing \
+         from it. Put the file back beside its log, or restore a backup; to begin anew, delete the log",
         wal_path(path).display()
     );
     Err(Error::corrupt(path, message))

@@ -140,10 +140,10 @@ impl Conn {
         self.is_quiet = true;
     }
 
-    /// Of a file that was replaced: SQLite would leave its log beside the new one, for whoever opens that next. It goes into the file
-    /// that it belongs to, wherever that is now, unless somebody is reading from it.
+    /// Of a file that was moved or replaced: SQLite would leave its log where it was, for whoever opens that name next. It goes into
+    /// the file that it belongs to, wherever that is now, unless somebody is reading from it.
     fn take_log_along(&self) {
-        let left = self.standing.as_ref().filter(|standing| standing.left_its_log());
+        let left = self.standing.as_ref().filter(|standing| standing.is_away_from_its_log());
         if let Some(standing) = left
             && !self.has_lost_log()
             && self.sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)) == Ok(0)

@@ -43,7 +43,11 @@ pub(super) fn kept(pass: &FirstPass, gathered: &Gathered, hits: &Hits, words: &W
         let number = threads.number_of(part as usize);
         let index = gathered.parts().get(part as usize).and_then(|part| part.index_of_row(row));
         let (Some(index), Some(around)) = (index, threads.get(number)) else { continue };
-        kept.add(around, index, if kept.len < MOST { reach } else { reach.min(BESIDE) });
+        let reach = if kept.len < MOST { reach } else { reach.min(BESIDE) };
+        kept.add(around, index, reach);
+        for turn in around.conversation.cited_by(index - around.base) {
+            kept.add(around, around.base + turn, reach);
+        }
         touched.get_mut(number).into_iter().for_each(|touched| *touched = true);
     }
     let touched: Vec<usize> = (0..).zip(touched).filter(|(_, touched)| *touched).map(|(number, _)| number).collect();
@@ -158,15 +162,16 @@ impl Kept {
         }
     }
 
-    /// A fact has from the turns it came from what they have, so these are kept with it, and it with them.
-    fn add_cited(&mut self, Around { conversation, base }: Around) {
+    /// A fact stands beside the turns that it came from, so these are kept with it and what they have around them, and it with them.
+    fn add_cited(&mut self, around: Around) {
+        let Around { conversation, base } = around;
         let linked = conversation.citations().iter().map(|(fact, turn)| (base + fact, base + turn));
         let half: Vec<u32> = linked
             .filter(|(fact, turn)| self.holds(*fact) != self.holds(*turn))
             .map(|(fact, turn)| if self.holds(fact) { turn } else { fact })
             .collect();
         for index in half {
-            self.keep(index);
+            self.add(around, index, BESIDE);
         }
     }
 

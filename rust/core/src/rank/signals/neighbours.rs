@@ -1,6 +1,9 @@
 //! A turn answers with those around it: `min(1, 80/L) (0.25 max(x of the next ones) + 0.1 max(x of the ones after) + 0.25 q x)`,
 //! the last of the turn before, of which the share q asks: an answer is found by its question.
+//! A turn counts for those around it by a fact that cites it where that is more, by x/k of one that cites k turns.
 //! A fact has no thread, so it is its own: `0.55 min(1, 80/L) x`.
+use std::borrow::Cow;
+
 use super::{Signal, Stage};
 use crate::model::Kind;
 use crate::rank::scene::Scene;
@@ -34,9 +37,28 @@ impl Signal for Neighbours {
 
     fn contribution(&self, scene: &Scene, sum: &[f32]) -> Vec<f32> {
         let rows = (0_u32..).zip(scene.kind).zip(scene.tokens).zip(sum);
-        rows.map(|(((row, kind), tokens), own)| (LENGTH / *tokens as f32).min(1.0) * lent(scene, sum, row, *kind, *own))
-            .collect()
+        let heard = heard(sum, scene.citations);
+        rows.map(|(((row, kind), tokens), own)| {
+            (LENGTH / *tokens as f32).min(1.0) * lent(scene, &heard, row, *kind, *own)
+        })
+        .collect()
     }
+}
+
+/// What each memory counts for those around it.
+fn heard<'s>(sum: &'s [f32], citations: &[(u32, u32)]) -> Cow<'s, [f32]> {
+    let mut heard = Cow::Borrowed(sum);
+    for of_fact in citations.chunk_by(|a, b| a.0 == b.0) {
+        for (fact, turn) in of_fact {
+            let said = value(sum, *fact) / of_fact.len() as f32;
+            if said > value(&heard, *turn)
+                && let Some(slot) = heard.to_mut().get_mut(*turn as usize)
+            {
+                *slot = said;
+            }
+        }
+    }
+    heard
 }
 
 /// Who is missing counts 0.
@@ -68,8 +90,13 @@ mod tests {
     use crate::rank::sample::{Sample, close};
 
     fn textbook(sample: &Sample, sum: &[f32]) -> Vec<f64> {
+        let by = |fact: usize, turn: usize| {
+            let cites = sample.textbook_cites(fact);
+            if cites.contains(&turn) { f64::from(sum[fact]) / cites.len() as f64 } else { 0.0 }
+        };
+        let heard = |turn: usize| (0..sample.len()).map(|fact| by(fact, turn)).fold(f64::from(sum[turn]), f64::max);
         let x = |order: &[usize], at: i64| {
-            usize::try_from(at).ok().and_then(|at| order.get(at)).map_or(0.0, |row| f64::from(sum[*row]))
+            usize::try_from(at).ok().and_then(|at| order.get(at)).map_or(0.0, |row| heard(*row))
         };
         let sittings = sample.textbook_sittings();
         let value = |row: usize| {
@@ -91,6 +118,14 @@ mod tests {
         let sample = Sample { tokens: vec![0, 160], ..Sample::of_turns(&[0.0; 2]) };
         let got = Neighbours.contribution(&sample.view().scene(), &[1.0, 1.0]);
         assert!(close(&got, &[0.25, 0.125]));
+    }
+
+    #[test]
+    fn a_turn_counts_for_the_next_by_what_its_fact_says() {
+        let kind = vec![Kind::Turn, Kind::Turn, Kind::Fact];
+        let sample = Sample { kind, citations: vec![(2, 0)], ..Sample::of_turns(&[0.0; 3]) };
+        let got = Neighbours.contribution(&sample.view().scene(), &[0.5, 0.0, 1.0]);
+        assert!(close(&got, &[0.0, 0.25, 0.55]));
     }
 
     proptest! {

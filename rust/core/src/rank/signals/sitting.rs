@@ -98,7 +98,7 @@ mod tests {
 
     fn textbook(sample: &Sample, sum: &[f32]) -> Vec<f64> {
         let mut means = vec![0.0; sample.len()];
-        for sitting in sample.textbook_sittings() {
+        for sitting in sample.textbook_seats() {
             let mut values: Vec<f64> = sitting.iter().map(|row| f64::from(sum[*row])).collect();
             values.sort_by(|a, b| b.total_cmp(a));
             values.truncate(3);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn textbook_tell(values: Vec<f64>, sample: &Sample) -> Vec<f64> {
-        let share = ((sample.textbook_sittings().len() as f64 - 1.0) / 10.0).min(1.0);
+        let share = ((sample.textbook_seats().len() as f64 - 1.0) / 10.0).min(1.0);
         values.into_iter().map(|value| value * share).collect()
     }
 

@@ -91,7 +91,7 @@ mod tests {
     proptest! {
         #[test]
         fn sitting_words_is_its_formula(sample in Sample::any()) {
-            let sittings = sample.textbook_sittings();
+            let sittings = sample.textbook_seats();
             let documents = joined(&sample, &sittings);
             let mut expected = vec![0.0; sample.len()];
             for (at, sitting) in sittings.iter().enumerate() {

@@ -3,6 +3,9 @@
 //! Of the terms of the turns beside it half counts, of the ones after those a quarter, each times `min(1, 40/L_i) min(1, 40/L_j)`:
 //! long texts stand for themselves. What would count under a tenth is left out.
 //!
+//! A fact stands beside the turns that it cites: of each of k turns it takes half, of those next to it a quarter, both by k, and they
+//! as much of it.
+//!
 //! A turn without a term of the query but with one related to it counts as much of it as they are near: less than half of one
 //! occurrence. How rare the term is, only occurrences say.
 use super::{Signal, Stage};
@@ -105,6 +108,8 @@ pub struct Shares {
     /// The rows in whose windows each row stands beside its own, with the share of it that they take: those before it and behind
     /// it. 0: none.
     near: Vec<[(u32, f32); 4]>,
+    /// The same between facts and turns, by row.
+    cited: Cited,
     /// BM25's measure of each row's window by the mean.
     norms: Vec<f32>,
     /// Indexed terms of all windows.
@@ -112,10 +117,10 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// By the thread of a scope, its memories' tokens and their indexed terms; `mean` is that of its windows, where not all of them are
-    /// here.
+    /// By the thread of a scope, its facts with the turns that they cite, its memories' tokens and their indexed terms; `mean` is that of
+    /// its windows, where not all of them are here.
     #[must_use]
-    pub fn of(thread: &Thread, tokens: &[u32], doc_len: &[u32], mean: Option<f32>) -> Self {
+    pub fn of(thread: &Thread, citations: &[(u32, u32)], tokens: &[u32], doc_len: &[u32], mean: Option<f32>) -> Self {
         let short: Vec<f32> = tokens.iter().map(|tokens| (LENGTH / *tokens as f32).min(1.0)).collect();
         let mut lengths: Vec<f32> = doc_len.iter().map(|len| *len as f32).collect();
         let (mut to_next, mut to_after) = (vec![0.0; short.len()], vec![0.0; short.len()]);
@@ -145,10 +150,14 @@ impl Shares {
             ]
         });
         let near = near.collect();
+        let pairs = beside_turns(thread, citations, &short);
+        for (fact, turn, share) in &pairs {
+            lengthen(&mut lengths, doc_len, *fact as usize, *turn as usize, *share);
+        }
         let len = lengths.iter().sum::<f32>();
         let avg_len = mean.unwrap_or(len / lengths.len().max(1) as f32);
         let norms = lengths.into_iter().map(|len| length_norm(len, avg_len)).collect();
-        Self { near, norms, len }
+        Self { near, cited: Cited::of(&pairs), norms, len }
     }
 
     /// Indexed terms of all windows.
@@ -165,7 +174,54 @@ impl Shares {
                 visit(*other, *share);
             }
         }
+        for (_, other, share) in self.cited.of_row(row) {
+            visit(*other, *share);
+        }
     }
+}
+
+/// Shares between facts and turns, in both directions.
+#[derive(Debug, Clone, Default)]
+struct Cited {
+    /// A row, one in whose window it stands, and the share, by rising row.
+    shares: Vec<(u32, u32, f32)>,
+    /// Of each row where its shares begin; empty without facts that cite turns.
+    starts: Vec<u32>,
+}
+
+impl Cited {
+    fn of(pairs: &[(u32, u32, f32)]) -> Self {
+        let mut shares: Vec<_> = pairs.iter().flat_map(|(a, b, share)| [(*a, *b, *share), (*b, *a, *share)]).collect();
+        shares.sort_unstable_by_key(|(row, other, _)| (*row, *other));
+        let rows = shares.last().map_or(0, |(row, ..)| row + 2);
+        let starts = (0..rows).map(|row| shares.partition_point(|(other, ..)| *other < row) as u32).collect();
+        Self { shares, starts }
+    }
+
+    fn of_row(&self, row: u32) -> &[(u32, u32, f32)] {
+        let start = |row: usize| self.starts.get(row).map(|start| *start as usize);
+        let found = start(row as usize).zip(start(row as usize + 1));
+        found.and_then(|(start, end)| self.shares.get(start..end)).unwrap_or_default()
+    }
+}
+
+/// Each fact with the turns that it takes terms of, and the share of them.
+fn beside_turns(thread: &Thread, citations: &[(u32, u32)], short: &[f32]) -> Vec<(u32, u32, f32)> {
+    let short = |row: u32| short.get(row as usize).copied().unwrap_or(0.0);
+    let mut pairs = Vec::new();
+    for of_fact in citations.chunk_by(|a, b| a.0 == b.0) {
+        let turns = of_fact.len() as f32;
+        let mut own: Vec<(u32, u32, f32)> = Vec::with_capacity(of_fact.len() * 3);
+        for (fact, turn) in of_fact {
+            let beside = [(*turn, NEXT), (thread.before(*turn), AFTER), (thread.behind(*turn), AFTER)];
+            own.extend(beside.map(|(turn, share)| (*fact, turn, share / turns * short(*fact) * short(turn))));
+        }
+        // A turn may be cited, and stand next to one that is: the larger share counts.
+        own.sort_unstable_by(|a, b| a.1.cmp(&b.1).then(b.2.total_cmp(&a.2)));
+        own.dedup_by_key(|(_, turn, _)| *turn);
+        pairs.extend(own.into_iter().filter(|(.., share)| *share >= LEAST));
+    }
+    pairs
 }
 
 fn set(shares: &mut [f32], row: usize, share: f32) {
@@ -189,6 +245,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::Kind;
     use crate::rank::sample::{Sample, close, textbook_mm};
     use crate::rank::thread::NO_SESSION;
 
@@ -198,18 +255,34 @@ mod tests {
         let sitting = sittings.iter().find(|sitting| sitting.contains(&i)).cloned().unwrap_or_default();
         let place = |row: usize| sitting.iter().position(|other| *other == row);
         let (Some(at), Some(other)) = (place(i), place(j)) else { return 0.0 };
-        let short = |row: usize| (40.0 / f64::from(sample.tokens[row])).min(1.0);
-        match at.abs_diff(other) {
-            0 => 1.0,
-            1 => 0.5 * short(i) * short(j),
-            2 => 0.25 * short(i) * short(j),
-            _ => 0.0,
-        }
+        share_at(at.abs_diff(other)) * if at == other { 1.0 } else { short(sample, i) * short(sample, j) }
+    }
+
+    fn share_at(steps: usize) -> f64 {
+        [1.0, 0.5, 0.25].get(steps).copied().unwrap_or(0.0)
+    }
+
+    fn short(sample: &Sample, row: usize) -> f64 {
+        (40.0 / f64::from(sample.tokens[row])).min(1.0)
+    }
+
+    /// How much of a fact's terms stands in a turn's window, and of a turn's in a fact's.
+    fn share_of_cited(sample: &Sample, fact: usize, turn: usize) -> f64 {
+        let cites = sample.textbook_cites(fact);
+        let sittings = sample.textbook_sittings();
+        let steps = |cited: &usize| {
+            let sitting = sittings.iter().find(|sitting| sitting.contains(cited))?;
+            let place = |row: usize| sitting.iter().position(|other| *other == row);
+            Some(place(*cited)?.abs_diff(place(turn)?) + 1)
+        };
+        let nearest = cites.iter().filter_map(steps).min();
+        nearest.map_or(0.0, |steps| share_at(steps) / cites.len() as f64 * short(sample, fact) * short(sample, turn))
     }
 
     fn shares(sample: &Sample) -> Vec<Vec<f64>> {
         let n = sample.len();
-        (0..n).map(|i| (0..n).map(|j| share(sample, i, j)).collect()).collect()
+        let of = |i, j| share(sample, i, j) + share_of_cited(sample, i, j) + share_of_cited(sample, j, i);
+        (0..n).map(|i| (0..n).map(|j| of(i, j)).collect()).collect()
     }
 
     fn textbook(sample: &Sample) -> Vec<f64> {
@@ -251,6 +324,22 @@ mod tests {
         };
         let got = Window.contribution(&sample.view().scene(), &[]);
         assert!(got[0] > got[1] && got[1] > got[2] && got[2] > got[3], "{got:?}");
+    }
+
+    #[test]
+    fn a_turn_is_found_by_the_words_of_its_fact_and_the_fact_by_those_of_its_turn() {
+        let kind = vec![Kind::Turn, Kind::Turn, Kind::Turn, Kind::Fact];
+        let said = |tf: Vec<u32>| Sample {
+            tf: vec![tf],
+            kind: kind.clone(),
+            citations: vec![(3, 0)],
+            ..Sample::of_turns(&[0.0; 4])
+        };
+        let (by_fact, by_turn) = (said(vec![0, 0, 0, 1]), said(vec![1, 0, 0, 0]));
+        let got = Window.contribution(&by_fact.view().scene(), &[]);
+        assert!(got[3] > got[0] && got[0] > got[1] && got[1] > got[2], "{got:?}");
+        let got = Window.contribution(&by_turn.view().scene(), &[]);
+        assert!(got[0] > got[3] && got[3] > got[2], "{got:?}");
     }
 
     proptest! {
