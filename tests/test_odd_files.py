@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from retentive import Collection
+from retentive import Collection, StoreError
 from retentive.repair import repair
 
 SOAK = bool(os.environ.get("RETENTIVE_SOAK"))
@@ -206,3 +206,19 @@ def test_a_path_longer_than_sqlite_opens_is_the_systems_error(db, tmp_path):
         with pytest.raises(OSError, match="too long") as caught:
             Collection("test", path=longer, readonly=readonly)
         assert (caught.value.errno, type(caught.value)) == (errno.ENAMETOOLONG, OSError)
+
+
+@pytest.mark.parametrize("version", [3, 0x40, 0x7F, 0xFF])
+def test_a_file_of_a_newer_sqlite_is_one_to_read_also_after_a_write_was_refused(tmp_path, embedder, version):
+    """By its permissions it could be written."""
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        db.remember("here", session="s")
+    file = bytearray((tmp_path / "test.db").read_bytes())
+    file[18] = version  # the version that one must know to write it
+    (tmp_path / "test.db").write_bytes(file)
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        for _ in range(2):
+            with pytest.raises(StoreError, match="the collection is read-only"):
+                db.remember("there", session="s")
+            assert db.stats()["readonly"]
+        assert [turn.text for turn in db.turns("s")] == ["here"]

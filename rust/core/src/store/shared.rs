@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use rusqlite::MAIN_DB;
 
 use super::fault::{self, At};
 use super::group::{Mark, Ran, Writer, run};
@@ -138,6 +139,10 @@ impl Shared {
                 Err(error) if fault::means_unwritable(&error) => return Ok(false),
                 Err(Error::Busy { .. }) | Ok(()) => {}
                 failed => failed?,
+            }
+            // Nor does the lock: a header that says a newer SQLite wrote it makes a file to read.
+            if conn.sql.is_readonly(MAIN_DB).at(&self.path)? {
+                return Ok(false);
             }
             writer.conn = Some(conn);
             self.writable_since.store(true, Ordering::SeqCst);
