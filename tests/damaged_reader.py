@@ -312,7 +312,12 @@ class Reader:
         return clean or not (fewer(name[0], now, was) or self.shifted(name, now, moment))
 
     def shifted(self, name, now, moment):
-        """Whether a context merely lacks turns that an index hides, and has others of the same session instead."""
+        """Whether an index merely hides turns of a context, which has others of its session instead, or a fact's turns.
+
+        The latter changes how a recall ranks, and nothing of what it has.
+        """
+        if name[0] == "recall":
+            return isinstance(now, list) and unranked(now) == unranked(moment.answers[name])
         if name[0] != "context":
             return False
         shown = [row for part in now[1:] for row in part]
@@ -387,6 +392,12 @@ def fewer(what, now, was):
         return now == []
     rest = iter(was)
     return what in LOOKED_UP and isinstance(now, list) and all(row in rest for row in now)
+
+
+def unranked(found):
+    """What a recall has, without its order and its scores."""
+    bare = [(*row[:2], *row[3:-1], [pair for pair in row[-1] if pair[0] != "_vx_scoring"]) for row in found]
+    return sorted(bare, key=repr)
 
 
 def tell(line):
