@@ -8,7 +8,7 @@
 //! * Whoever waits *at* the gate holds nothing: no lock of ours, no transaction. So `enter` comes first, before any lock.
 //! * Whoever is *inside* waits only for threads that are inside too, so all of them come out. Waiting for anything else
 //!   (another process, the caller's interrupt check) happens in [`pause`], outside.
-//! * The gate itself is one atomic and short sleeps: nothing an operating system could hold or park across a fork.
+//! * The gate itself is two atomics and short sleeps: nothing an operating system could hold or park across a fork.
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
