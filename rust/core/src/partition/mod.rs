@@ -21,8 +21,8 @@ use segment::{Codes, SEGMENT_ROWS};
 pub(crate) use segment::{Entry, NEVER, Segment};
 pub use session::Session;
 
-/// What a memo takes for each row, about: the columns of a scope and its thread.
-const MEMO_ROW_BYTES: usize = 96;
+/// What a memo takes for each row, about: the columns of a scope, its thread, and the marks of a first pass, here and joined across partitions.
+const MEMO_ROW_BYTES: usize = 100;
 
 /// One version of one owner's memories, in insertion order.
 #[derive(Debug, Clone)]
