@@ -174,6 +174,41 @@ fn a_copy_older_than_the_tombstones_is_told_to_reload() {
 }
 
 #[test]
+fn a_copy_that_is_told_of_every_erasure_never_reloads() {
+    let store = in_memory();
+    let mut fresh = 0;
+    let mut add = |many: usize| {
+        let first = fresh;
+        fresh += many;
+        let added = store.write(&never, |tx| {
+            let scope = tx.ensure_scope(None, Some("s"))?;
+            let seqs = (first..first + many).map(|id| Ok(tx.insert(&scope, &turn(&id.to_string(), "x"))?.seq));
+            seqs.collect::<Result<Vec<_>, _>>()
+        });
+        added.unwrap()
+    };
+    let kept = add(7_000);
+    let partition = read(&store, |tx| tx.owner(None, Some("s"))).unwrap();
+    let (mut copy, mut late) = (Copy::default(), Copy::default());
+    copy.catch_up(&store, partition);
+    late.catch_up(&store, partition);
+    for many in [1_000, 6_000, 1, 3_000, 3_000, 3_000] {
+        let gone = add(many);
+        copy.catch_up(&store, partition);
+        store.write(&never, |tx| tx.erase(&gone)).unwrap();
+        let changes = read(&store, |tx| tx.changes(partition, copy.rev, &mut |_| Ok(())));
+        assert_eq!((changes.reload, changes.gone), (false, gone));
+        copy.catch_up(&store, partition);
+        assert_eq!(copy.rows.keys().copied().collect::<Vec<_>>(), kept);
+        let stats = read(&store, |tx| tx.stats());
+        assert!(stats.tombstones <= (many + 4_096) as u64, "{}", stats.tombstones);
+    }
+    assert!(read(&store, |tx| tx.changes(partition, late.rev, &mut |_| Ok(()))).reload);
+    late.catch_up(&store, partition);
+    assert_eq!(late, copy);
+}
+
+#[test]
 fn every_commit_touches_the_rev_of_its_partition_only() {
     let folder = Folder::new();
     let store = open(&folder.file());

@@ -131,11 +131,20 @@ impl Partition {
         if changes.reload {
             return Ok(false);
         }
-        for seq in changes.gone {
-            self.kill(seq);
-        }
+        self.kill_all(changes.gone);
         self.progress = rev.into();
         Ok(true)
+    }
+
+    /// A segment of which nothing is left goes: who adds and forgets in turns would otherwise have all that is alive read anew.
+    fn kill_all(&mut self, gone: Vec<Seq>) {
+        let any = !gone.is_empty();
+        for seq in gone {
+            self.kill(seq);
+        }
+        if any {
+            self.segments.retain(|segment| segment.dead() < segment.entries().len());
+        }
     }
 
     fn take(&mut self, row: &IndexRow) -> Result<()> {

@@ -54,9 +54,7 @@ impl Partition {
         if changes.reload || last < last_known {
             return Ok(false);
         }
-        for seq in changes.gone {
-            self.kill(seq);
-        }
+        self.kill_all(changes.gone);
         self.progress = Progress { rev: self.progress.rev, newest: rev, seq: last };
         Ok(self.counted == Some((session.scope, session.held)))
     }

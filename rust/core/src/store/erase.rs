@@ -14,8 +14,10 @@ use super::scopes::ScopeRow;
 use super::write::WriteTx;
 use crate::error::{Error, Result};
 
-/// Tombstones kept for one partition: a copy that has missed more reloads.
+/// With more tombstones a partition's older ones go: a copy that has missed them reloads.
 const MOST_TOMBSTONES: i64 = 4_096;
+/// So many of those before the last erasure stay. Whoever missed nothing but that never reloads.
+const KEPT_TOMBSTONES: i64 = MOST_TOMBSTONES / 2;
 
 const ZEROES: [u8; 4_096] = [0; 4_096];
 
@@ -109,8 +111,11 @@ impl WriteTx<'_> {
             row.owned -= count;
             row.rev = rev;
             row.tombstones += count;
-            if row.owned == 0 || row.tombstones > MOST_TOMBSTONES {
+            if row.owned == 0 || *count > row.owned.max(MOST_TOMBSTONES) {
+                // To load what is left costs a copy less than to be told what went.
                 self.prune(&mut row, rev)?;
+            } else if row.tombstones > MOST_TOMBSTONES {
+                self.prune_older(&mut row, rev)?;
             }
             row.update(self.sql()).at(self.path())?;
         }
@@ -130,6 +135,20 @@ impl WriteTx<'_> {
             .at(self.path())?;
         row.tombstones = 0;
         row.pruned_below = rev;
+        Ok(())
+    }
+
+    /// Deletes all but the latest tombstones, and none of `rev`.
+    fn prune_older(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
+        let select = "SELECT rev FROM tombstone WHERE partition = ?1 AND rev < ?2 ORDER BY rev DESC LIMIT 1 OFFSET ?3";
+        let Some(last) = self.numbers(select, (row.id, rev, KEPT_TOMBSTONES))?.first().copied() else { return Ok(()) };
+        let deleted = self
+            .sql()
+            .prepare_cached("DELETE FROM tombstone WHERE partition = ?1 AND rev <= ?2")
+            .and_then(|mut statement| statement.execute((row.id, last)))
+            .at(self.path())?;
+        row.tombstones -= i64::try_from(deleted).unwrap_or(row.tombstones);
+        row.pruned_below = last;
         Ok(())
     }
 
