@@ -5,7 +5,7 @@ use std::ops::Deref;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine::{self, Engine};
-use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Sources, Wanted};
+use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Offered, Section, Sources, Wanted};
 use retentive_core::{rank, tokens};
 
 use crate::excerpt::{Chooser, Excerpts};
@@ -59,6 +59,19 @@ fn sources<'a>(memories: impl Iterator<Item = &'a Memory> + Clone) -> Sources {
     Sources::new(memories.map(|memory| (memory.0.id.as_str(), memory.0.consolidated_from.as_slice())))
 }
 
+/// The order in which ranked memories are offered; `sources` know them behind so many others. Where a limit says how many there may be,
+/// a memory's tokens cost no other its place.
+fn order<'a>(
+    memories: impl Iterator<Item = &'a Memory>,
+    behind: usize,
+    sources: &Sources,
+    limit: Option<usize>,
+) -> Vec<usize> {
+    let offered: Vec<Offered> =
+        memories.map(|memory| Offered { score: memory.0.score, tokens: memory.0.tokens }).collect();
+    if limit.is_none() { pack::order(&offered, behind, sources) } else { (0..offered.len()).collect() }
+}
+
 fn section(section: Section) -> &'static str {
     match section {
         Section::Pinned => "pinned",
@@ -78,7 +91,8 @@ pub fn select<'py>(
     once: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let sources = if once { sources(memories.iter().map(PyRef::deref)) } else { Sources::default() };
-    let chosen = pack::select(memories.len(), limit, token_budget, &sources, |rank| {
+    let order = order(memories.iter().map(PyRef::deref), 0, &sources, limit);
+    let chosen = pack::select(&order, limit, token_budget, &sources, |rank| {
         let Some(memory) = memories.get(rank) else { return Ok(0) };
         match &counter {
             Some(counter) => ask(counter, &rendered(memory)),
@@ -110,10 +124,12 @@ pub fn pack_context<'py>(
     let place = |memory: &Memory| parts.recent.iter().position(|turn| turn.0.id == memory.0.id);
     let recent_of: Vec<Option<usize>> = ranked.memories.iter().map(place).collect();
     let sources = sources(parts.recent.iter().chain(&ranked.memories));
+    let order = order(ranked.memories.iter(), recent.len(), &sources, limit);
     let wanted = Wanted {
         pinned: &pinned,
         recent: &recent,
         retrieved: &retrieved,
+        order: &order,
         recent_of: &recent_of,
         limit,
         sources: Some(&sources),
