@@ -68,6 +68,13 @@ mod tests {
     }
 
     #[test]
+    fn a_fact_of_two_turns_is_half_as_much_to_each() {
+        let ranked = offered(&[(1.0, 10), (0.9, 60), (0.8, 60), (0.7, 10)]);
+        // 0.125 off: between the two above and below.
+        assert_eq!(order(&ranked, 0, &sources(4, &[(3, 1), (3, 2)])), [0, 1, 3, 2]);
+    }
+
+    #[test]
     fn equals_keep_their_order() {
         let ranked = offered(&[(1.0, 10), (0.5, 30), (0.5, 10), (0.5, 20)]);
         assert_eq!(order(&ranked, 0, &Sources::default()), [0, 1, 2, 3]);
@@ -82,7 +89,7 @@ mod tests {
     #[test]
     fn a_recent_turn_has_no_place() {
         let ranked = offered(&[(1.0, 10), (0.9, 60), (0.8, 10)]);
-        assert_eq!(order(&ranked, 1, &sources(4, &[(3, 0), (3, 2)])), [0, 1, 2]);
+        assert_eq!(order(&ranked, 1, &sources(4, &[(3, 0)])), [0, 1, 2]);
         assert_eq!(order(&ranked, 1, &sources(4, &[(3, 2)])), [0, 2, 1]);
     }
 
