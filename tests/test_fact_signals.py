@@ -1,4 +1,4 @@
-"""What a fact has of each signal from the turns it came from, beside its naive twin in numpy."""
+"""What a fact has of each signal from its turns, and which of both is packed, beside naive twins in numpy."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -28,14 +28,14 @@ ALWAYS = {"limit": None, "token_budget": 10**9, "min_relevance": None, "now": NO
 class Talk:
     """A conversation, and facts of a turn, of two, and of all of it: with the links to their turns, or without."""
 
-    def __init__(self, seed, linked):
+    def __init__(self, seed, linked, longest=12):
         rng = np.random.default_rng(seed)
         self.db = Collection("signals", embedder=HashEmbedder(32))
         self.times, at = [], datetime(2023, 8, 20, 9, tzinfo=UTC)
         for _ in range(TURNS):
             self.times.append(at)
             at += [timedelta(seconds=30), timedelta(minutes=40), timedelta(hours=3), timedelta(days=4)][rng.choice(4)]
-        said = [(words(rng), str(rng.choice(["Anna", "Bert"]))) for _ in self.times]
+        said = [(words(rng, longest), str(rng.choice(["Anna", "Bert"]))) for _ in self.times]
         self.ids = self.db.remember_many(
             {"text": text, "session": "s", "name": name, "timestamp": at}
             for (text, name), at in zip(said, self.times, strict=True)
@@ -119,9 +119,9 @@ def bm25(tf, lengths, n):
     return idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths / lengths.mean()))
 
 
-def words(rng):
+def words(rng, longest=12):
     more = ["", " yesterday", " in Lisbon", " ok?"][rng.choice(4)]
-    return " ".join(str(word) for word in rng.choice(WORDS, rng.integers(2, 12))) + more
+    return " ".join(str(word) for word in rng.choice(WORDS, rng.integers(2, longest))) + more
 
 
 def mm(values):
@@ -202,3 +202,52 @@ def test_fact_stands_beside_its_turns_has_what_they_have_and_leans_on_the_best(s
         for name, part in expected.items():
             near(got[name], part)
     assert 0 < leant < len(QUERIES) * len(talk.cited)
+
+
+def pooled(talk, parts, budget):
+    """The scores of the pool by place, best first."""
+    x = sum(part for name, part in parts.items() if name not in BLENDED)
+    by_relevance = sorted(range(len(x)), key=lambda row: -x[row])
+    filled = 1 + int(np.searchsorted(np.cumsum(talk.tokens[by_relevance]), budget + budget // 2))
+    pool = by_relevance[: max(20, filled)]
+    scores = dict(zip(pool, mm(x[pool]) + 0.5 * parts["recency"][pool], strict=True))
+    return {row: scores[row] for row in sorted(pool, key=lambda row: -scores[row])}
+
+
+def offered(talk, scores):
+    """The pool as it is offered: a turn loses 0.005 for each token that it costs more than its fact."""
+    less = dict.fromkeys(scores, 0.0)
+    for fact, cited in enumerate(talk.cited, TURNS):
+        if all(row in scores for row in [fact, *cited]):
+            for turn in cited:
+                less[turn] = max(less[turn], 0.005 * (talk.tokens[turn] - talk.tokens[fact]) / len(cited))
+    top, *rest = scores
+    return [top, *sorted(rest, key=lambda row: less[row] - scores[row])]
+
+
+def packed(talk, order, budget):
+    """What is taken in that order: a fact gives way to its turns, and what does not fit is skipped."""
+
+    def said_once(rows):
+        return {row for row in rows if row < TURNS or not rows.issuperset(talk.cited[row - TURNS])}
+
+    kept = set()
+    for row in order:
+        trial = said_once(kept | {row})
+        if row in trial and (row == order[0] or talk.tokens[list(trial)].sum() <= budget):
+            kept = trial
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_turn_that_costs_more_than_its_fact_is_offered_later(seed):
+    talk, moved = Talk(seed, linked=True, longest=40), 0
+    for query in QUERIES:
+        parts = talk.parts(query)
+        for budget in (100, 200, 300, 400):
+            scores = pooled(talk, parts, budget)
+            hits = talk.db.recall(query, **{**ALWAYS, "token_budget": budget})
+            kept = packed(talk, offered(talk, scores), budget)
+            moved += kept != packed(talk, list(scores), budget)
+            assert [talk.ids.index(hit.id) for hit in hits] == [row for row in scores if row in kept]
+    assert moved

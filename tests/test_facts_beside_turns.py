@@ -2,9 +2,10 @@
 
 import pytest
 
-from retentive import Collection
+from retentive import Collection, ConversationMemory
 from retentive.embedders import HashEmbedder
 
+SIGNALS = ("dense", "window", "neighbours", "sitting", "sitting_words", "role", "named", "date", "cues")
 QUERY = "which kettle leaks"
 ALL = {"session": "s", "min_relevance": None, "now": "2026-03-02"}
 
@@ -70,6 +71,46 @@ def test_recent_turns_say_their_facts(noted):
     assert any("green kettle leaks at the lid" in turn.text for turn in block.recent)
     assert "green kettle leaks" not in {item.text for item in block.retrieved}
     assert_said_once(block.retrieved, *block.recent)
+
+
+@pytest.fixture
+def equal():
+    """Turns that are equally relevant, so that the newer is ahead by a little; a long one has a short fact."""
+    said = ["We need bread", "And some milk", "The red kettle leaks, " + "drip after drip, " * 12, "Oh no"]
+    with Collection("facts", embedder=HashEmbedder(64)) as db:
+        db.memory = ConversationMemory(db, signals=dict.fromkeys(SIGNALS, 0))
+        db.remember_many(
+            {"text": text, "session": "s", "timestamp": f"2026-03-01T10:0{minute}"} for minute, text in enumerate(said)
+        )
+        noted = [{"text": "red kettle leaks", "turns": [2]}]
+        db.consolidate("s", lambda turns: noted, keep_recent=0, delete=False, now="2026-03-02")
+        yield db
+
+
+def begins(found):
+    return [item.text[:8] for item in found]
+
+
+@pytest.mark.parametrize(("verb", "budget"), [("recall", 96), ("context", 117)])
+def test_turn_comes_later_for_what_it_costs_more_than_its_fact(equal, verb, budget):
+    def found(limit):
+        if verb == "recall":
+            return equal.recall(QUERY, limit=limit, token_budget=budget, **ALL)
+        block = equal.context(QUERY, limit=limit, token_budget=budget, recent_turns=0, excerpt=None, **ALL)
+        return block.retrieved
+
+    assert begins(found(None)) == ["Oh no", "red kett", "And some", "We need "]
+    # Where a limit counts memories, by rank: no other memory would gain the place.
+    assert begins(found(3)) == ["Oh no", "The red ", "And some"]
+
+
+def test_turn_takes_the_place_of_its_fact_where_there_is_room(equal):
+    assert begins(equal.recall(QUERY, limit=None, token_budget=1000, **ALL)) == [
+        "Oh no",
+        "The red ",
+        "And some",
+        "We need ",
+    ]
 
 
 def test_fact_that_nobody_said_reads_as_a_list_item(noted):

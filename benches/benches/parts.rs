@@ -153,8 +153,7 @@ fn packing(criterion: &mut Criterion) {
     let text = "We meet at the harbour on Friday at nine, by the blue boat that belongs to the school of Anna.";
     let line = |turn: i64| Line { text, role: "user", name: None, ts: turn * MINUTE, turn: Some(turn) };
     let (recent, retrieved): (Vec<Line>, Vec<Line>) = ((90..96).map(line).collect(), (0..80).map(line).collect());
-    let wanted =
-        Wanted { pinned: &[], recent: &recent, retrieved: &retrieved, recent_of: &[], limit: None, sources: None };
+    let wanted = Wanted { pinned: &[], recent: &recent, retrieved: &retrieved, ..Wanted::default() };
     let count = AdditiveCount::built_in();
     criterion.bench_function("packing 80 memories into 1,500 tokens", |bench| {
         bench.iter(|| pack_context_additive(black_box(&wanted), 1500, &count, None::<&mut Excerpting<Infallible>>));

@@ -80,7 +80,7 @@ fn check_block(asked: &Asked) {
         .collect();
     let limit = asked.limit.map(usize::from);
     let wanted =
-        Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, recent_of: &recent_of, limit, sources: None };
+        Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, order: &[], recent_of: &recent_of, limit, sources: None };
     let budget = u64::from(asked.budget);
     let mut answers = |sentences: &[&str]| Ok::<_, Infallible>(sentences.iter().map(|one| one.len() as f32).collect());
     let mut excerpting =
@@ -127,7 +127,8 @@ fn expect_right(wanted: &Wanted, packed: &Packed, budget: u64, asked: &Asked) {
 fn check_selection(asked: &Asked) {
     let budget = Some(u64::from(asked.budget));
     let count = |rank: usize| Ok::<_, Infallible>(asked.counts[rank]);
-    let Ok(chosen) = select(asked.counts.len(), asked.limit.map(usize::from), budget, &Sources::default(), count);
+    let order: Vec<usize> = (0..asked.counts.len()).collect();
+    let Ok(chosen) = select(&order, asked.limit.map(usize::from), budget, &Sources::default(), count);
     let sum: u128 = chosen.kept.iter().map(|rank| u128::from(asked.counts[*rank])).sum();
     assert_eq!(u128::from(chosen.tokens), sum.min(u128::from(u64::MAX)), "{asked:?}");
     assert!(sum <= u128::from(asked.budget) || chosen.kept == [0], "{asked:?}: {chosen:?}");

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retentive_core::engine::{self, Engine};
-use retentive_core::pack::{self, AdditiveCount, Excerpting, Line, Section, Sources, Wanted};
+use retentive_core::pack::{self, AdditiveCount, Excerpting, Length, Line, Offered, Section, Sources, Wanted};
 use retentive_core::{rank, tokens};
 
 use crate::excerpt::{Chooser, Excerpts};
@@ -59,6 +59,22 @@ fn sources<'a>(memories: impl Iterator<Item = &'a Memory> + Clone) -> Sources {
     Sources::new(memories.map(|memory| (memory.0.id.as_str(), memory.0.consolidated_from.as_slice())))
 }
 
+/// The order in which ranked memories are offered; `sources` know them behind so many others. A memory that may be excerpted costs
+/// no more than a short excerpt. Where a limit says how many there may be, a memory's tokens cost no other its place.
+fn order<'a>(
+    memories: impl Iterator<Item = &'a Memory>,
+    behind: usize,
+    sources: &Sources,
+    limit: Option<usize>,
+    excerpt: Option<Length>,
+) -> Vec<usize> {
+    let most = excerpt.map_or(u64::MAX, Length::shortest);
+    let tokens = |memory: &Memory| u32::try_from(most).map_or(memory.0.tokens, |most| memory.0.tokens.min(most));
+    let offered: Vec<Offered> =
+        memories.map(|memory| Offered { score: memory.0.score, tokens: tokens(memory) }).collect();
+    if limit.is_none() { pack::order(&offered, behind, sources) } else { (0..offered.len()).collect() }
+}
+
 fn section(section: Section) -> &'static str {
     match section {
         Section::Pinned => "pinned",
@@ -78,7 +94,8 @@ pub fn select<'py>(
     once: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let sources = if once { sources(memories.iter().map(PyRef::deref)) } else { Sources::default() };
-    let chosen = pack::select(memories.len(), limit, token_budget, &sources, |rank| {
+    let order = order(memories.iter().map(PyRef::deref), 0, &sources, limit, None);
+    let chosen = pack::select(&order, limit, token_budget, &sources, |rank| {
         let Some(memory) = memories.get(rank) else { return Ok(0) };
         match &counter {
             Some(counter) => ask(counter, &rendered(memory)),
@@ -110,16 +127,18 @@ pub fn pack_context<'py>(
     let place = |memory: &Memory| parts.recent.iter().position(|turn| turn.0.id == memory.0.id);
     let recent_of: Vec<Option<usize>> = ranked.memories.iter().map(place).collect();
     let sources = sources(parts.recent.iter().chain(&ranked.memories));
+    let length = excerpts.as_ref().map(|excerpts| excerpts.length);
+    let order = order(ranked.memories.iter(), recent.len(), &sources, limit, length);
     let wanted = Wanted {
         pinned: &pinned,
         recent: &recent,
         retrieved: &retrieved,
+        order: &order,
         recent_of: &recent_of,
         limit,
         sources: Some(&sources),
     };
     let bytes: usize = [&pinned, &recent, &retrieved].into_iter().flatten().map(|line| line.text.len()).sum();
-    let length = excerpts.as_ref().map(|excerpts| excerpts.length);
     let mut chooser = excerpts.map(|excerpts| Chooser::new(engine, &ranked.terms, excerpts));
     let counter = counter.map(|counter| counter.clone().unbind());
     let mut pack = || {

@@ -20,6 +20,8 @@ pub struct Wanted<'a> {
     pub recent: &'a [Line<'a>],
     /// Best first; one that does not fit is skipped.
     pub retrieved: &'a [Line<'a>],
+    /// The places in `retrieved`, each once, in the order in which they are offered. Empty = the best first.
+    pub order: &'a [usize],
     /// Which of `recent` each of `retrieved` is, where it is one; it is shown once. Empty = none is.
     pub recent_of: &'a [Option<usize>],
     /// The most retrieved memories to keep.
@@ -29,6 +31,12 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// The places in `retrieved`, in the order in which they are offered.
+    fn offered(&self) -> impl Iterator<Item = usize> {
+        let ranks = if self.order.is_empty() { self.retrieved.len() } else { 0 };
+        self.order.iter().copied().chain(0..ranks)
+    }
+
     /// The place among the recent turns of a retrieved memory.
     fn turn(&self, retrieved: usize) -> Option<usize> {
         self.recent_of.get(retrieved).copied().flatten()
@@ -99,6 +107,13 @@ impl Packed {
         let Some(sources) = wanted.sources else { return Vec::new() };
         let facts = sources.made_repeats(place, |place| self.has(wanted, place));
         facts.into_iter().filter_map(|place| place.checked_sub(wanted.recent.len())).collect()
+    }
+
+    /// By rank, whatever the order in which they were taken.
+    fn sort(&mut self) {
+        let mut taken: Vec<(usize, Option<String>)> = self.retrieved.drain(..).zip(self.excerpts.drain(..)).collect();
+        taken.sort_unstable_by_key(|(index, _)| *index);
+        (self.retrieved, self.excerpts) = taken.into_iter().unzip();
     }
 
     fn give_up(&mut self, index: usize) {
@@ -173,6 +188,7 @@ fn fill_sections<E, D: Offer<E>>(
     }
     let fills_room = excerpting.as_ref().is_some_and(|excerpting| excerpting.length == Length::Auto);
     fill_retrieved(wanted, packed, draft, excerpting)?;
+    packed.sort();
     fill_recent(wanted, packed, draft, usize::MAX)?;
     if fills_room { widen(wanted, packed, draft) } else { Ok(()) }
 }
@@ -200,7 +216,7 @@ fn name_left_out(wanted: &Wanted, packed: &mut Packed) {
         packed.dropped.push((Section::Recent, index, DropReason::OverBudget));
     }
     let taken = packed.retrieved.iter().copied().collect::<HashSet<_>>();
-    let last = packed.retrieved.last().copied();
+    let last = packed.retrieved.iter().max().copied();
     let is_full = wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit);
     for index in (0..wanted.retrieved.len()).filter(|index| !taken.contains(index) && wanted.turn(*index).is_none()) {
         let over_limit = is_full && last.is_none_or(|last| index > last);
@@ -225,7 +241,7 @@ fn fill_retrieved<E, D: Offer<E>>(
     if fills_room && fits_whole(wanted, packed, draft)? {
         return Ok(());
     }
-    for index in 0..wanted.retrieved.len() {
+    for index in wanted.offered() {
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             break;
         }
@@ -239,7 +255,7 @@ fn fill_retrieved<E, D: Offer<E>>(
 /// Takes all within the limit, whole, or none: no sentence need be looked at where there is room enough.
 fn fits_whole<E, D: Offer<E>>(wanted: &Wanted, packed: &mut Packed, draft: &mut D) -> Result<bool, E> {
     let before = draft.mark();
-    for index in 0..wanted.retrieved.len() {
+    for index in wanted.offered() {
         if wanted.limit.is_some_and(|limit| packed.retrieved.len() >= limit) {
             break;
         }

@@ -69,7 +69,7 @@ fn naive(wanted: &Wanted, budget: u64, count: Counter) -> (String, usize, Vec<us
         while from > 0 && counted(from - 1, &kept) <= share {
             from -= 1;
         }
-        for index in 0..wanted.retrieved.len() {
+        for index in wanted.offered() {
             kept.push(index);
             let shown = (from..wanted.recent.len()).any(|turn| is_turn(&index, turn));
             if shown || kept.len() > wanted.limit.unwrap_or(usize::MAX) || counted(from, &kept) > budget {
@@ -80,6 +80,7 @@ fn naive(wanted: &Wanted, budget: u64, count: Counter) -> (String, usize, Vec<us
             from -= 1;
         }
     }
+    kept.sort_unstable();
     (written(wanted, from, &kept), from, kept)
 }
 
@@ -301,12 +302,13 @@ proptest! {
     fn packing_is_its_definition_with_any_counter(
         pinned in prop::collection::vec("[a-z]{1,20}", 0..3), recent in texts(), retrieved in texts(),
         turns in prop::collection::vec(prop::option::of(0_usize..9), 9), limit in prop::option::of(0_usize..6),
-        budget in 0_u64..500, kind in 0_u8..7
+        budget in 0_u64..500, kind in 0_u8..7, shuffled in Just((0_usize..9).collect::<Vec<_>>()).prop_shuffle()
     ) {
+        let order: Vec<usize> = shuffled.into_iter().filter(|index| *index < retrieved.len()).collect();
         let (pinned, recent, retrieved) = (lines(&pinned), lines(&recent), lines(&retrieved));
         let first = |(index, turn): (usize, &Option<usize>)| turn.filter(|turn| *turn < recent.len() && !turns[..index].contains(&Some(*turn)));
         let recent_of: Vec<_> = turns.iter().enumerate().map(first).take(retrieved.len()).collect();
-        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, recent_of: &recent_of, limit, sources: None };
+        let wanted = Wanted { pinned: &pinned, recent: &recent, retrieved: &retrieved, order: &order, recent_of: &recent_of, limit, sources: None };
         let count = |text: &str| counted(kind, text);
         let got = pack(&wanted, budget, &count);
         let (text, from, kept) = naive(&wanted, budget, &count);
@@ -374,8 +376,10 @@ proptest! {
     #[test]
     fn blocks_hold_no_fact_beside_all_its_turns(
         recent in texts(), retrieved in long_texts(), limit in prop::option::of(0_usize..6), budget in 0_u64..900,
-        pairs in prop::collection::btree_set((0_usize..9, 0_usize..18), 0..20), tokens in prop::option::of(1_u64..90)
+        pairs in prop::collection::btree_set((0_usize..9, 0_usize..18), 0..20), tokens in prop::option::of(1_u64..90),
+        shuffled in Just((0_usize..9).collect::<Vec<_>>()).prop_shuffle()
     ) {
+        let order: Vec<usize> = shuffled.into_iter().filter(|index| *index < retrieved.len()).collect();
         let (recent, retrieved) = (lines(&recent), lines(&retrieved));
         let first = recent.len();
         // Every other retrieved memory is a fact.
@@ -383,7 +387,8 @@ proptest! {
         let pairs: Vec<(usize, usize)> = pairs.into_iter().map(|(fact, turn)| (first + fact, turn))
             .filter(|(fact, turn)| is_fact(*fact) && !is_fact(*turn)).collect();
         let sources = sources_of(first + retrieved.len(), &pairs);
-        let wanted = Wanted { recent: &recent, retrieved: &retrieved, limit, sources: Some(&sources), ..Wanted::default() };
+        let wanted =
+            Wanted { recent: &recent, retrieved: &retrieved, order: &order, limit, sources: Some(&sources), ..Wanted::default() };
         let length = tokens.map_or(Length::Auto, Length::Tokens);
         let count = |text: &str| u64::from(tokens::estimate(text));
         let got = excerpt(&wanted, budget, &count, length);
@@ -392,6 +397,7 @@ proptest! {
         prop_assert_eq!(&got, &summed);
         prop_assert_eq!(got.tokens, count(&got.text));
         prop_assert!(got.tokens <= budget);
+        prop_assert!(got.retrieved.is_sorted());
         let stands = |place: usize| place.checked_sub(first).map_or(place >= got.recent_from, |index| got.retrieved.contains(&index));
         for index in 0..retrieved.len() {
             let mut turns = pairs.iter().filter(|(fact, _)| *fact == first + index).map(|(_, turn)| *turn).peekable();

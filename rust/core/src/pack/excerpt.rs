@@ -20,6 +20,12 @@ pub enum Length {
 }
 
 impl Length {
+    /// What a long memory may be cut to where there is little room.
+    #[must_use]
+    pub fn shortest(self) -> u64 {
+        self.within(0)
+    }
+
     fn within(self, room: u64) -> u64 {
         match self {
             Self::Auto => (room / SHARE).max(SHORTEST_TOKENS),

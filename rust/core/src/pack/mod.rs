@@ -1,10 +1,11 @@
 //! What fits the budget, and how does it read? Pure: lines and a counter in, the block and what was left out, and why.
 //!
 //! `render` makes a memory a line that can pose as nothing else, `timeline` orders what was retrieved, `context` fills a block (a `draft`),
-//! `select` a list of results; of a fact and the turns it came from (`sources`) neither packs both. A long memory is shortened to an `excerpt` of its `sentences`.
+//! `select` a list of results; of a fact and the turns it came from (`sources`) neither packs both, and which of them is offered first tells the `order`. A long memory is shortened to an `excerpt` of its `sentences`.
 mod context;
 mod draft;
 mod excerpt;
+mod order;
 mod render;
 mod select;
 mod sentences;
@@ -14,6 +15,7 @@ mod timeline;
 pub use context::{Packed, Wanted, pack_context, pack_context_additive, recent_share};
 pub use draft::AdditiveCount;
 pub use excerpt::{Excerpting, Length};
+pub use order::{Offered, order};
 pub use render::{Line, Section};
 pub use select::{Selection, select};
 pub use sources::Sources;

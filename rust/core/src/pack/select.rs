@@ -15,19 +15,19 @@ pub struct Selection {
     pub cut_count: usize,
 }
 
-/// Takes ranks `0..n` in order until `limit` are taken, skipping what does not fit the rest of the budget. The top
-/// result always ships. A fact makes room for the turns it came from, once all of them are taken. `count` is asked for a rank at
+/// Takes the ranks in the order given, each once, until `limit` are taken, skipping what does not fit the rest of the budget. The top
+/// result, rank 0, always ships: it is to be the first. A fact makes room for the turns it came from, once all of them are taken. `count` is asked for a rank at
 /// most once, and not for what is over the limit.
 pub fn select<E>(
-    n: usize,
+    order: &[usize],
     limit: Option<usize>,
     budget: Option<u64>,
     sources: &Sources,
     mut count: impl FnMut(usize) -> Result<u64, E>,
 ) -> Result<Selection, E> {
-    let mut taken = Taken { tokens: vec![None; n], ..Taken::default() };
+    let mut taken = Taken { tokens: vec![None; order.len()], ..Taken::default() };
     let mut selection = Selection::default();
-    for rank in 0..n {
+    for &rank in order {
         if limit.is_some_and(|limit| taken.len >= limit) {
             selection.dropped.push((rank, DropReason::OverLimit));
             continue;
@@ -103,8 +103,12 @@ mod tests {
 
     use super::*;
 
+    fn ranks(n: usize) -> Vec<usize> {
+        (0..n).collect()
+    }
+
     fn select_counts(counts: &[u64], limit: Option<usize>, budget: Option<u64>) -> Selection {
-        select::<()>(counts.len(), limit, budget, &Sources::default(), |rank| Ok(counts[rank])).unwrap()
+        select::<()>(&ranks(counts.len()), limit, budget, &Sources::default(), |rank| Ok(counts[rank])).unwrap()
     }
 
     #[test]
@@ -123,20 +127,20 @@ mod tests {
 
     #[test]
     fn a_limit_of_zero_gives_nothing_and_counts_nothing() {
-        let got = select::<()>(2, Some(0), Some(80), &Sources::default(), |_| Err(())).unwrap();
+        let got = select::<()>(&ranks(2), Some(0), Some(80), &Sources::default(), |_| Err(())).unwrap();
         assert_eq!(got.dropped, [(0, DropReason::OverLimit), (1, DropReason::OverLimit)]);
         assert!(got.kept.is_empty() && !got.truncated);
     }
 
     #[test]
     fn without_a_budget_nothing_is_counted() {
-        let got = select::<()>(3, Some(2), None, &Sources::default(), |_| Err(())).unwrap();
+        let got = select::<()>(&ranks(3), Some(2), None, &Sources::default(), |_| Err(())).unwrap();
         assert_eq!((got.kept, got.tokens), (vec![0, 1], 0));
     }
 
     #[test]
     fn a_counter_that_fails_fails_the_selection() {
-        assert_eq!(select(3, None, Some(1), &Sources::default(), |_| Err("no")), Err("no"));
+        assert_eq!(select(&ranks(3), None, Some(1), &Sources::default(), |_| Err("no")), Err("no"));
     }
 
     #[test]
@@ -159,31 +163,41 @@ mod tests {
     fn a_turn_takes_the_place_of_its_fact() {
         // Rank 0 is a fact of rank 2, rank 3 another fact of it.
         let got =
-            select::<()>(4, None, Some(70), &sources(4, &[(0, 2), (3, 2)]), |rank| Ok([20, 30, 40, 1][rank])).unwrap();
+            select::<()>(&ranks(4), None, Some(70), &sources(4, &[(0, 2), (3, 2)]), |rank| Ok([20, 30, 40, 1][rank]))
+                .unwrap();
         assert_eq!((got.kept, got.tokens, got.truncated), (vec![1, 2], 70, false));
         assert_eq!(got.dropped, [(0, DropReason::SaidByItsTurns), (3, DropReason::SaidByItsTurns)]);
     }
 
     #[test]
     fn a_fact_stays_where_its_turn_does_not_fit() {
-        let got = select::<()>(2, None, Some(70), &sources(2, &[(0, 1)]), |rank| Ok([20, 71][rank])).unwrap();
+        let got = select::<()>(&ranks(2), None, Some(70), &sources(2, &[(0, 1)]), |rank| Ok([20, 71][rank])).unwrap();
         assert_eq!((got.kept, got.dropped), (vec![0], vec![(1, DropReason::OverBudget)]));
+    }
+
+    #[test]
+    fn what_is_offered_first_is_taken_first_and_named_by_rank() {
+        let got = select::<()>(&[0, 2, 1], None, Some(60), &Sources::default(), |rank| Ok([20, 30, 40][rank])).unwrap();
+        assert_eq!((got.kept, got.dropped), (vec![0, 2], vec![(1, DropReason::OverBudget)]));
     }
 
     proptest! {
         #[test]
         fn a_selection_holds_no_fact_beside_all_its_turns(
             counts in prop::collection::vec(0_u64..50, 0..20), limit in prop::option::of(0_usize..12),
-            budget in prop::option::of(0_u64..200), pairs in prop::collection::btree_set((0_usize..20, 0_usize..20), 0..25)
+            budget in prop::option::of(0_u64..200), pairs in prop::collection::btree_set((0_usize..20, 0_usize..20), 0..25),
+            shuffled in Just(ranks(20)).prop_shuffle()
         ) {
             let n = counts.len();
+            let rest = shuffled.into_iter().filter(|rank| (1..n).contains(rank));
+            let order: Vec<usize> = (0..n.min(1)).chain(rest).collect();
             // Even ranks are facts, odd ones turns; a turn that is not there makes its facts stay.
             let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(|(fact, turn)| fact % 2 == 0 && turn % 2 == 1).collect();
             let turns = |fact: usize| pairs.iter().filter(move |(other, _)| *other == fact).map(|(_, turn)| *turn);
             let repeats = |fact: usize, kept: &[usize]| turns(fact).count() > 0 && turns(fact).all(|turn| kept.contains(&turn));
-            let got = select::<()>(n, limit, budget, &sources(n, &pairs), |rank| Ok(counts[rank])).unwrap();
+            let got = select::<()>(&order, limit, budget, &sources(n, &pairs), |rank| Ok(counts[rank])).unwrap();
             let mut kept: Vec<usize> = Vec::new();
-            for rank in 0..n {
+            for &rank in &order {
                 if kept.len() >= limit.unwrap_or(usize::MAX) || repeats(rank, &kept) {
                     continue;
                 }
@@ -195,6 +209,7 @@ mod tests {
                     kept = with;
                 }
             }
+            kept.sort_unstable();
             prop_assert_eq!(&got.kept, &kept);
             prop_assert_eq!(got.tokens, budget.map_or(0, |_| kept.iter().map(|rank| counts[*rank]).sum()));
             prop_assert!(kept.iter().all(|rank| !repeats(*rank, &kept)));

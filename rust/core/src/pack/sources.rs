@@ -33,6 +33,11 @@ impl Sources {
         }
     }
 
+    /// The facts with their turns, by rising fact.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        self.turns.iter().map(|(fact, turns)| (*fact, turns.as_slice()))
+    }
+
     /// Whether all the turns that the fact came from stand there.
     pub fn repeats(&self, fact: usize, stands: impl Fn(usize) -> bool) -> bool {
         let found = self.turns.binary_search_by_key(&fact, |(fact, _)| *fact).ok();
