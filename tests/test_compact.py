@@ -1,5 +1,6 @@
 """`compact`: the file becomes smaller, everything in it stays, and whoever else has it open goes on."""
 
+import os
 import signal
 import sqlite3
 import threading
@@ -59,6 +60,38 @@ def test_a_move_to_other_vectors_gives_its_space_back(db):
     assert db.compact() > 300 * 64 * 4
     assert {row.id: row.vector.tobytes() for row in db.get(everything(db), vectors=True)} == vectors
     assert db.verify().ok
+
+
+def test_handles_of_one_file_that_compact_at_once_do_not_take_each_others_spare_file(tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as one, Collection("test", path=tmp_path) as other:
+        fill(one)
+        before, failed = texts(one), []
+
+        def compacts(db):
+            for _ in range(40):
+                try:
+                    db.compact()
+                except Exception as error:
+                    failed.append(error)
+
+        threads = [threading.Thread(target=compacts, args=(db,)) for db in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert texts(one) == before
+        assert one.verify().ok
+    assert [found.name for found in tmp_path.iterdir()] == ["test.db"]
+
+
+def test_a_link_in_the_folder_gets_no_copy(tmp_path, embedder):
+    with Collection("test", path=tmp_path, embedder=embedder) as db:
+        fill(db)
+        elsewhere = tmp_path / "elsewhere"
+        (tmp_path / f"test.db-compact-{os.getpid()}").symlink_to(elsewhere)
+        db.compact()
+        assert not elsewhere.exists()
 
 
 def test_what_is_forgotten_afterwards_leaves_no_copy(db, found):

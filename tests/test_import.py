@@ -27,6 +27,20 @@ def test_opening_and_reading_without_the_embedder_loads_no_model():
     assert "tokenizers" not in run(code).split()
 
 
+def test_moving_loads_no_more_of_the_package(tmp_path):
+    """A signal handler that makes the same call would find a module that is half there."""
+    code = (
+        "import sys, retentive\n"
+        "from retentive.embedders import HashEmbedder\n"
+        "db = retentive.Collection('c', embedder=HashEmbedder(16))\n"
+        "db.remember('x')\n"
+        "before = set(sys.modules)\n"
+        "db.export('a.jsonl'), db.backup('a.db'), db.import_('a.jsonl'), db.import_items([{'text': 'x'}])\n"
+        "print([name for name in set(sys.modules) - before if name.startswith('retentive.')])\n"
+    )
+    assert run(code, cwd=tmp_path).split() == ["[]"]
+
+
 def import_time(modules):
     """In seconds of the processor, the best of five: what else runs on the machine is not ours."""
     code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"

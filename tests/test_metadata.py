@@ -1,6 +1,7 @@
 """The caller's metadata, and the reserved keys beside it."""
 
 import json
+import sys
 from decimal import Decimal
 from types import MappingProxyType
 
@@ -134,6 +135,27 @@ def test_what_is_not_json_is_refused_and_nothing_is_stored(memory_db, metadata):
     with pytest.raises(InvalidInputError, match="metadata"):
         memory_db.remember("x", metadata=metadata)
     assert memory_db.count() == 0
+
+
+@pytest.fixture
+def digits():
+    had = sys.get_int_max_str_digits()
+    yield sys.set_int_max_str_digits
+    sys.set_int_max_str_digits(had)
+
+
+def test_what_a_process_stores_every_process_reads(memory_db, digits):
+    kept = memory_db.remember("x", metadata={"a": [10**4_299]})
+    digits(0)
+    for more in (10**4_300, -(10**5_000)):
+        with pytest.raises(InvalidInputError, match="4,300 digits"):
+            memory_db.remember("y", metadata={"a": [more]})
+    assert memory_db.count() == 1
+    digits(4_300)
+    assert memory_db.get_one(kept).metadata["a"] == [10**4_299]
+    digits(640)
+    with pytest.raises(InvalidInputError, match="set_int_max_str_digits"):
+        _ = memory_db.get_one(kept).metadata
 
 
 def test_nesting_is_bounded(memory_db):

@@ -14,6 +14,8 @@ from retentive._constants import RESERVED_PREFIX
 from retentive._errors import InvalidInputError
 
 MAX_DEPTH = 100  # what any JSON parser takes
+MAX_DIGITS = 4_300  # what any Python reads that was not told otherwise
+_MORE_DIGITS = 10**MAX_DIGITS
 _TYPES = "None, bool, int, float, str, list and dict"
 _HINTS = {
     "datetime": "pass .isoformat()",
@@ -70,10 +72,21 @@ def filter_text(filter: object) -> str | None:
 
 
 def loaded(encoded: str | None) -> dict[str, Any]:
-    """Return the metadata of JSON text."""
+    """Return the metadata of JSON text.
+
+    Raises:
+        InvalidInputError: it has an integer of more digits than this process was told to read.
+    """
     if encoded is None:
         return {}
-    value: dict[str, Any] = json.loads(encoded)
+    try:
+        value: dict[str, Any] = json.loads(encoded)
+    except ValueError as error:
+        limit = sys.get_int_max_str_digits()
+        raise InvalidInputError(
+            f"metadata has an integer of more than {limit:,} digits, which this process does not read; "
+            f"call sys.set_int_max_str_digits({MAX_DIGITS})"
+        ) from error
     return value
 
 
@@ -82,7 +95,9 @@ def _check(value: object, place: str, depth: int) -> None:
     if kind is str or kind is bool or value is None:
         return
     if isinstance(value, int):
-        return  # too many digits to write are found when written
+        if abs(value) >= _MORE_DIGITS:
+            raise InvalidInputError(f"{place} is an integer of more than {MAX_DIGITS:,} digits; pass a string")
+        return  # more digits than this process writes are found when written
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInputError(f"{place} is {value}, which JSON does not have; pass None or a string")

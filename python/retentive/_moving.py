@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from retentive import _export, _import, _import_items
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
@@ -73,8 +75,6 @@ class Moving:
             >>> Collection("chat", embedder=HashEmbedder(64)).import_(file)
             ImportReport(imported=1, skipped=0, replaced=0, renumbered=0, embedded=1)
         """
-        from retentive import _export
-
         return _export.export(self._engine, path, vectors, progress)
 
     def import_(
@@ -113,8 +113,6 @@ class Moving:
             FullError: the disk is full.
             StoreError: the collection is read-only.
         """
-        from retentive import _import
-
         return self._run(_import.import_file(self._engine, path, on_conflict, progress))
 
     def import_items(
@@ -153,8 +151,6 @@ class Moving:
             >>> db.import_items(openai_messages(messages, session="u42")).imported
             2
         """
-        from retentive import _import_items
-
         steps = _import_items.import_items(self._engine, self._settings, items, on_conflict, progress)
         return self._run(steps)
 
@@ -188,6 +184,4 @@ class Moving:
             >>> Collection("chat", path=file.parent, embedder=HashEmbedder(64)).turns("u42")[0].text
             "I'd like the report as a PDF"
         """
-        from retentive import _export
-
         return _export.backup(self._engine, self._name, path)

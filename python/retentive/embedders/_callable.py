@@ -106,10 +106,10 @@ def checked_name(name: object) -> str:
 
 
 def checked_dimension(dimension: object) -> int:
-    """Return `dimension` if it is a positive integer."""
-    if not isinstance(dimension, int) or isinstance(dimension, bool) or dimension < 1:
+    """Return `dimension` if it is a positive integer of 31 bits."""
+    if not isinstance(dimension, int) or isinstance(dimension, bool) or not 1 <= dimension < 2**31:
         raise ConfigurationError(
-            f"an embedder's dimension is {shown(dimension)}, expected a positive integer",
+            f"an embedder's dimension is {shown(dimension)}, expected a positive integer below {2**31:,}",
             hint="the dimension is the number of values in one vector",
         )
     return dimension

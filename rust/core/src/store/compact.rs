@@ -1,6 +1,10 @@
 //! Giving space back. What was erased stands in the file as rows of zeroes, and deleting those would leave copies of others behind
 //! (see `erase`). So what lives is written, in order, into another file, and that one replaces all pages of this one in a single
 //! transaction. The other file lies beside this one, without a name: nobody else can open it, and a crash takes it along.
+use std::collections::hash_map::RandomState;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::aside::Stop;
-use super::errno::errno;
+use super::errno::{errno, is_full};
 use super::fault::{self, At};
 use super::group::{Writer, run};
 use super::patience::{Interrupt, Patience};
@@ -184,13 +188,9 @@ struct Spare(Connection);
 
 impl Spare {
     fn beside(path: &Path) -> Result<Self> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!("-compact-{}", std::process::id()));
-        let name = PathBuf::from(name);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let name = Self::create(path)?;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let sql = Connection::open_with_flags(&name, flags).at(&name)?;
         // SQLite opens it now: journals off, or it would look for one under the name.
         let opened =
@@ -199,5 +199,21 @@ impl Spare {
         opened.at(&name)?;
         removed.map_err(|error| fault::io(&name, errno(&error, libc::EIO)))?;
         Ok(Self(sql))
+    }
+
+    /// An empty file that was not there: by two handles, or two processes of one number in containers of their own, each its own.
+    fn create(path: &Path) -> Result<PathBuf> {
+        loop {
+            let mut name = path.as_os_str().to_owned();
+            // A fresh key each time, by which nothing is hashed.
+            name.push(format!("-compact-{:016x}", RandomState::new().build_hasher().finish()));
+            let name = PathBuf::from(name);
+            match File::create_new(&name) {
+                Ok(_) => return Ok(name),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) if is_full(&error) => return Err(fault::full(&name)),
+                Err(error) => return Err(fault::io(&name, errno(&error, libc::EIO))),
+            }
+        }
     }
 }
