@@ -31,8 +31,15 @@ SETS = {
 BUDGETS = (250, 380, 500, 800, 1000, 1500, 2000, 4000)
 FEW = (380, 1500)
 CURVES = {"context": "retentive", "search": "plain search", "cosine": "exact cosine"}
+BLOCKS = {
+    "context": "whole turns",
+    "excerpts": "excerpts",
+    "defaults_whole": "defaults, whole turns",
+    "defaults": "defaults",
+    "search": "plain search",
+}
 MEASURES = ("evidence_recall", "answer_words", "answers_wholly")
-WORDS = ("answer_words_of_any_length", "answers_wholly")
+WORDS = {"answer_words": "short", "answer_words_of_any_length": "any length", "answers_wholly": "wholly"}
 
 Result = dict[str, Any]
 
@@ -163,14 +170,14 @@ def curves(of: dict[str, Result]) -> Iterator[str]:
 
 def excerpts(of: dict[str, Result]) -> Iterator[str]:
     """Whole turns against excerpts, by the answer's words."""
-    yield from ["", "### The answer's words in the block, answers of any length", ""]
+    yield from ["", "### The answer's words in the block: of short answers, of answers of any length, and wholly", ""]
     body = []
     for name, result in of.items():
         run = result["runs"][0]
-        for call, label in (("context", "whole turns"), ("excerpts", "excerpts"), ("search", "plain search")):
+        for call, label in BLOCKS.items():
             rows = [row_of(run, f"{call}:{budget}") for budget in (380, 800, 1500)]
             body.append([name, label, *(with_interval(row[measure]) for measure in WORDS for row in rows)])
-    sizes = [f"{measure}, {budget:,}" for measure in ("words", "wholly") for budget in (380, 800, 1500)]
+    sizes = [f"{measure}, {budget:,}" for measure in WORDS.values() for budget in (380, 800, 1500)]
     yield from grid(["set", "block", *sizes], body)
 
 

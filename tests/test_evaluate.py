@@ -165,7 +165,8 @@ def test_evidence_is_the_share_of_the_labelled_turns_that_came_back(locomo_file,
 def test_budget_rows_stay_inside_the_budget(locomo_file, settings):
     rows = [way for way in ways([], [40]) if way.token_budget]
     outcomes = measure(locomo.load(locomo_file), rows, settings)
-    assert {outcome.way.call for outcome in outcomes} == {"context", "excerpts", "recall", "search", "cosine"}
+    blocks = {"context", "excerpts", "defaults", "defaults_whole"}
+    assert {outcome.way.call for outcome in outcomes} == blocks | {"recall", "search", "cosine"}
     assert all(outcome.tokens <= 40 for outcome in outcomes)
     assert any(outcome.memories > 0 for outcome in outcomes)
 
@@ -267,7 +268,8 @@ def test_command_writes_raw_figures_as_json(locomo_file, tmp_path, capsys):
     assert run["embedder"]["name"] == "hash-64"
     keys = ["recall-default", "context-default"]
     keys += [f"{call}@{top}" for top in (1, 3) for call in ("recall", "search", "cosine")]
-    keys += [f"{call}:40" for call in ("context", "excerpts", "recall", "search", "cosine")]
+    blocks = ("context", "excerpts", "defaults", "defaults_whole")
+    keys += [f"{call}:40" for call in (*blocks, "recall", "search", "cosine")]
     assert [row["key"] for row in run["rows"]] == keys
     for row in run["rows"]:
         assert {"evidence_recall", "tokens", "memories", "milliseconds", "by_category"} <= set(row)

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 NOTHING = "–"
 _MEASURES = {"evidence_recall": "evidence", "answer_words": "answer words", "answers_wholly": "answers wholly"}
-_OWN = {"recall", "context", "excerpts", "search", "cosine"}
-_CALLS = {"context": "context, whole turns", "excerpts": "context, excerpts"}
+_CALLS = {
+    "context": "context, whole turns",
+    "excerpts": "context, excerpts",
+    "defaults": "context, defaults",
+    "defaults_whole": "context, defaults, whole turns",
+}
+_OWN = {"recall", "search", "cosine", *_CALLS}
 
 
 def markdown(result: Mapping[str, Any]) -> str:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 SESSION = "conversation"
 """Every turn goes into one session: sittings are found by the gap in time, as in a product."""
 
+BLOCKS = ("context", "excerpts", "defaults", "defaults_whole")
+"""What `context` builds under a budget: all that fits of the best whole turns, the same as excerpts, and what a user gets
+who gives the budget alone, with its excerpts and without."""
+
 BASELINES = ("search", "cosine")
 """What the collection can do without being a memory: hybrid search, and the exact cosine of the same vectors."""
 
@@ -53,9 +57,7 @@ def ways(tops: Iterable[int], budgets: Iterable[int]) -> tuple[Way, ...]:
     """Return the rows of a run: the calls with their defaults first, then each size, each with the baselines beside."""
     default = [Way("recall"), Way("context")]
     by_count = [Way(call, limit=top) for top in tops for call in ("recall", *BASELINES)]
-    by_budget = [
-        Way(call, token_budget=size) for size in budgets for call in ("context", "excerpts", "recall", *BASELINES)
-    ]
+    by_budget = [Way(call, token_budget=size) for size in budgets for call in (*BLOCKS, "recall", *BASELINES)]
     return tuple(default + by_count + by_budget)
 
 
@@ -88,9 +90,22 @@ def _recall(db: retentive.Collection, question: Question, way: Way) -> Found:
 
 def _context(db: retentive.Collection, question: Question, way: Way) -> Found:
     if way.token_budget is None:
-        block = db.context(question.text, session=SESSION, now=question.now)
-        return (*block.pinned, *block.recent, *block.retrieved), block.text, block.token_estimate
+        return _shown(db.context(question.text, session=SESSION, now=question.now))
     return _block(db, question, way.token_budget, None)
+
+
+def _defaults(db: retentive.Collection, question: Question, way: Way) -> Found:
+    budget = way.token_budget or 0
+    return _shown(db.context(question.text, session=SESSION, token_budget=budget, now=question.now))
+
+
+def _defaults_whole(db: retentive.Collection, question: Question, way: Way) -> Found:
+    budget = way.token_budget or 0
+    return _shown(db.context(question.text, session=SESSION, token_budget=budget, now=question.now, excerpt=None))
+
+
+def _shown(block: retentive.ContextBlock) -> Found:
+    return (*block.pinned, *block.recent, *block.retrieved), block.text, block.token_estimate
 
 
 def _excerpts(db: retentive.Collection, question: Question, way: Way) -> Found:
@@ -128,4 +143,12 @@ def _listed(results: retentive.Results) -> Found:
     return results, text, tokens
 
 
-_CALLS = {"recall": _recall, "context": _context, "excerpts": _excerpts, "search": _search, "cosine": _cosine}
+_CALLS = {
+    "recall": _recall,
+    "context": _context,
+    "excerpts": _excerpts,
+    "defaults": _defaults,
+    "defaults_whole": _defaults_whole,
+    "search": _search,
+    "cosine": _cosine,
+}
