@@ -20,8 +20,8 @@ SESSION = "conversation"
 """Every turn goes into one session: sittings are found by the gap in time, as in a product."""
 
 BLOCKS = ("context", "excerpts", "defaults", "defaults_whole")
-"""What `context` builds under a budget: all that fits of the best whole turns, the same as excerpts, and what a user gets
-who gives the budget alone, with its excerpts and without."""
+"""What `context` builds under a budget: all that fits of the best whole turns, the same as excerpts, and what a user
+gets who gives the budget alone, with excerpts and without."""
 
 BASELINES = ("search", "cosine")
 """What the collection can do without being a memory: hybrid search, and the exact cosine of the same vectors."""
