@@ -1,6 +1,8 @@
 """A collection that is open when its process forks works on both sides."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -418,3 +420,24 @@ tell(min(sorted(waits)[1:]) > 5)
 """
     )
     assert told == ["True"]
+
+
+def test_an_id_made_in_another_packages_hook_is_the_childs_own():
+    """Such a hook may have been registered before those of this package, which then has not begun anew yet."""
+    code = """
+import os
+todo = []
+os.register_at_fork(after_in_child=lambda: [work() for work in todo])
+from retentive._ids import memory_id
+memory_id()
+read, write = os.pipe()
+todo.append(lambda: os.write(write, memory_id().encode()))
+child = os.fork()
+if child == 0:
+    os._exit(0)
+drawn = {memory_id()[-16:] for _ in range(64)}
+os.waitpid(child, 0)
+print(os.read(read, 100).decode()[-16:] in drawn)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -10,14 +10,15 @@ from retentive import _clock, _core, _fork
 _RANDOM_BYTES = 10
 _DRAWN_AT_ONCE = 64  # the system's random bytes cost as much as all the rest of an id
 
+_process = os.getpid()
 _drawn: list[bytes] = []  # only appended to and taken from: as whole as that of an id with no lock
 _ulids = _core.Ulids()  # no lock of Python's: a signal handler that stores something may come in the middle of a call
 
 
 def _forked() -> None:
     """Forget the parent's last id, and what it drew for the next ones: a child's are its own."""
-    global _drawn, _ulids
-    _drawn, _ulids = [], _core.Ulids()
+    global _process, _drawn, _ulids
+    _process, _drawn, _ulids = os.getpid(), [], _core.Ulids()
 
 
 _fork.in_child(_forked)
@@ -25,6 +26,8 @@ _fork.in_child(_forked)
 
 def memory_id() -> str:
     """Return `mem_` and 26 characters; within a process each is above the one before."""
+    if os.getpid() != _process:  # out of a fork's hook that was registered before this module's
+        _forked()
     return "mem_" + _ulids.next(_clock.now() // 1_000, _random())
 
 
