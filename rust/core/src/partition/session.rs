@@ -117,8 +117,7 @@ mod tests {
         stored.unwrap();
     }
 
-    #[test]
-    fn what_is_new_in_another_session_is_taken_over_by_slices() {
+    fn opened() -> Store {
         let options = OpenOptions {
             path: None,
             durability: Durability::Normal,
@@ -127,7 +126,42 @@ mod tests {
             readonly: false,
             entropy: [7; 32],
         };
-        let store = Store::open(options, &never).unwrap();
+        Store::open(options, &never).unwrap()
+    }
+
+    #[test]
+    fn a_segment_of_which_nothing_is_left_goes() {
+        let (store, cache) = (opened(), Cache::new(1 << 24));
+        let rows = || {
+            let version = store.read(&never, |tx| {
+                let partition = tx.scope(Some(OF_ANN), Some("s"))?.unwrap().partition;
+                cache.version(tx, partition, tx.partition_rev(partition)?, None)
+            });
+            let version = version.unwrap().unwrap();
+            (version.rows(), version.dead())
+        };
+        fill(&store, "s", 0, 6_000);
+        for from in (10_000..50_000).step_by(10_000) {
+            fill(&store, "t", from, 4_500);
+            let (before, dead) = rows();
+            assert_eq!(before - dead, 10_500);
+            let gone = store.write(&never, |tx| {
+                let of = tx.scope(Some(OF_ANN), Some("t"))?.unwrap().id;
+                let mut seqs = Vec::new();
+                tx.heads(crate::store::Scan::All, &mut |head| {
+                    seqs.extend(Some(head.seq).filter(|_| head.scope == of));
+                    Ok(())
+                })?;
+                tx.erase(&seqs)
+            });
+            assert_eq!(gone.unwrap(), 4_500);
+            assert_eq!(rows(), (8_192, 2_192), "what it shares a segment with is there");
+        }
+    }
+
+    #[test]
+    fn what_is_new_in_another_session_is_taken_over_by_slices() {
+        let store = opened();
         fill(&store, "s", 0, 10);
         let cache = Cache::new(1 << 20);
         let read = |session: Option<&str>| {
