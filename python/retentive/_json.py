@@ -34,7 +34,8 @@ def metadata_text(metadata: Mapping[str, Any] | None) -> str | None:
     """Return the caller's metadata as JSON text, None where there is none.
 
     Raises:
-        InvalidInputError: not JSON, a reserved key, deeper than 100 levels, or larger than 4 MiB.
+        InvalidInputError: not JSON, a reserved key, an integer of more than 4,300 digits, deeper than 100 levels, or
+            larger than 4 MiB.
     """
     if metadata is None:
         return None

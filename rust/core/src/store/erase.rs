@@ -128,12 +128,14 @@ impl WriteTx<'_> {
         Ok(())
     }
 
+    /// Deletes the tombstones up to `rev`, which is included.
     pub(super) fn prune(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
-        self.sql()
-            .prepare_cached("DELETE FROM tombstone WHERE partition = ?1")
-            .and_then(|mut statement| statement.execute([row.id]))
+        let deleted = self
+            .sql()
+            .prepare_cached("DELETE FROM tombstone WHERE partition = ?1 AND rev <= ?2")
+            .and_then(|mut statement| statement.execute((row.id, rev)))
             .at(self.path())?;
-        row.tombstones = 0;
+        row.tombstones -= deleted as i64;
         row.pruned_below = rev;
         Ok(())
     }
@@ -141,15 +143,8 @@ impl WriteTx<'_> {
     /// Deletes all but the latest tombstones, and none of `rev`.
     fn prune_older(&self, row: &mut ScopeRow, rev: i64) -> Result<()> {
         let select = "SELECT rev FROM tombstone WHERE partition = ?1 AND rev < ?2 ORDER BY rev DESC LIMIT 1 OFFSET ?3";
-        let Some(last) = self.numbers(select, (row.id, rev, KEPT_TOMBSTONES))?.first().copied() else { return Ok(()) };
-        let deleted = self
-            .sql()
-            .prepare_cached("DELETE FROM tombstone WHERE partition = ?1 AND rev <= ?2")
-            .and_then(|mut statement| statement.execute((row.id, last)))
-            .at(self.path())?;
-        row.tombstones -= i64::try_from(deleted).unwrap_or(row.tombstones);
-        row.pruned_below = last;
-        Ok(())
+        let last = self.numbers(select, (row.id, rev, KEPT_TOMBSTONES))?;
+        last.first().map_or(Ok(()), |last| self.prune(row, *last))
     }
 
     /// Replaces a blob by one of the same length, in place.
